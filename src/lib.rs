@@ -1,0 +1,14 @@
+//! harness dispatches research experiments to Kubernetes, each at most once.
+//!
+//! The whole tool is one pipeline, and every step consumes the type of the one before:
+//!
+//! ```text
+//! bytes --parse--> Submission --render--> Bundle --submit--> Receipt
+//!                  (submission)  (render)          (submit, through cluster)
+//! ```
+//!
+//! `submission`, `profile`, `render` and the deciding half of `submit` do no I/O, read no clock and no
+//! environment: same input, same bytes. Imports point one way, `cli -> submit -> cluster -> render ->
+//! submission`, and `tests/architecture.rs` holds them to it. `docs/architecture.md` is the map.
+
+pub mod submission;

@@ -1,0 +1,3 @@
+//! The `harness` command: argv in, exit code out.
+
+fn main() {}

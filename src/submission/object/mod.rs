@@ -1,0 +1,1 @@
+//! Object identity: what a URL addresses, whatever its spelling.
