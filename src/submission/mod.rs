@@ -7,6 +7,7 @@ pub mod digest;
 pub mod object;
 pub mod presign;
 pub mod problem;
+pub mod strict;
 
 pub use digest::Sha256Digest;
 pub use problem::{Code, Fault, Problem};
