@@ -4,6 +4,9 @@
 //! submission adds where the value stands and collects all of them ([`Problem`]).
 
 pub mod digest;
+pub mod excerpt;
+pub mod image;
+pub mod name;
 pub mod object;
 pub mod presign;
 pub mod problem;

@@ -177,7 +177,11 @@ impl<'a> Document<'a> {
             Some(b'{' | b'[') if depth > MAX_DEPTH => {
                 let found = format!("more than {MAX_DEPTH} levels of nesting");
                 let allowed = format!("at most {MAX_DEPTH} levels");
-                self.report(Fault::new(&SYNTAX, found, allowed, "flatten the document"), "", offset);
+                self.report(
+                    Fault::new(&SYNTAX, found, allowed, "flatten the document"),
+                    "",
+                    offset,
+                );
                 return None;
             }
             Some(b'{') => self.object(raw, pointer, depth),
@@ -198,7 +202,8 @@ impl<'a> Document<'a> {
     }
 
     fn array(&mut self, raw: &str, pointer: &mut String, depth: usize) -> Value {
-        let parts = serde_json::Deserializer::from_str(raw).deserialize_seq(Parts).unwrap_or_default();
+        let parts =
+            serde_json::Deserializer::from_str(raw).deserialize_seq(Parts).unwrap_or_default();
         let mut nodes = Vec::with_capacity(parts.len());
         for (index, part) in parts.into_iter().enumerate() {
             let length = push_token(pointer, &index.to_string());
@@ -262,14 +267,20 @@ fn push_token(pointer: &mut String, token: &str) -> usize {
 
 fn decode(bytes: &[u8]) -> Result<&str, Problem> {
     let unreadable = |found: String, remedy: &'static str| {
-        Fault::new(&UNREADABLE, found, "UTF-8 text of 1 to 1048576 bytes without a byte order mark", remedy)
+        Fault::new(
+            &UNREADABLE,
+            found,
+            "UTF-8 text of 1 to 1048576 bytes without a byte order mark",
+            remedy,
+        )
     };
     if bytes.len() > MAX_BYTES {
         let found = format!("more than {MAX_BYTES} bytes");
         return Err(unreadable(found, "check that this is the right file").at("", None));
     }
     if bytes.starts_with(b"\xef\xbb\xbf") {
-        let fault = unreadable("a byte order mark".to_owned(), "save the file as UTF-8 without one");
+        let fault =
+            unreadable("a byte order mark".to_owned(), "save the file as UTF-8 without one");
         return Err(fault.at("", Some(Position { line: 1, column: 1 })));
     }
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
@@ -278,7 +289,8 @@ fn decode(bytes: &[u8]) -> Result<&str, Problem> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
         let place = position(&valid, valid.len());
-        unreadable("a byte that is not UTF-8".to_owned(), "save the file as UTF-8").at("", Some(place))
+        unreadable("a byte that is not UTF-8".to_owned(), "save the file as UTF-8")
+            .at("", Some(place))
     })?;
     if text.trim().is_empty() {
         return Err(unreadable("nothing".to_owned(), "write a document first").at("", None));
@@ -291,10 +303,9 @@ fn syntax_problem(text: &str, error: &serde_json::Error) -> Problem {
     let message = error.to_string();
     let found = message.split(" at line ").next().unwrap_or("a syntax error").to_owned();
     let line = u32::try_from(error.line()).unwrap_or(u32::MAX).max(1);
-    let characters = text
-        .lines()
-        .nth(line as usize - 1)
-        .map_or(0, |line| line.bytes().take(error.column()).filter(|byte| byte & 0xc0 != 0x80).count());
+    let characters = text.lines().nth(line as usize - 1).map_or(0, |line| {
+        line.bytes().take(error.column()).filter(|byte| byte & 0xc0 != 0x80).count()
+    });
     let column = u32::try_from(characters).unwrap_or(u32::MAX).max(1);
     Fault::new(&SYNTAX, found, "one JSON document", "mend the text at this place")
         .at("", Some(Position { line, column }))

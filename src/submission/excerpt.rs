@@ -1,0 +1,54 @@
+//! A short, harmless piece of a text that is not ours, for "what was found".
+//!
+//! Wherever a value may be shown it goes through here: control, bidirectional and invisible characters
+//! are escaped, long texts are cut, and everything from a `?` on is left out, since a signed URL may
+//! have been pasted into any field.
+
+use std::fmt::Write as _;
+
+const MAX_CHARACTERS: usize = 60;
+
+/// Quotes `text` in backticks, escaped, cut to 60 characters and at the first `?`.
+pub fn excerpt(text: &str) -> String {
+    let mut shown = String::from("`");
+    for (index, character) in text.chars().enumerate() {
+        if index == MAX_CHARACTERS || character == '?' {
+            shown.push('…');
+            break;
+        }
+        if is_printable(character) {
+            shown.push(character);
+        } else {
+            write!(shown, "\\u{{{:x}}}", u32::from(character)).expect("writing to a String");
+        }
+    }
+    shown.push('`');
+    shown
+}
+
+/// Whether a character shows as itself: no control, bidirectional, zero-width or line-breaking one.
+///
+/// The list follows Unicode's `Bidi_Control` and `Default_Ignorable_Code_Point` properties, without
+/// the variation selectors' use inside emoji, which is no reason to allow them in an identifier.
+pub fn is_printable(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+
+    #[test]
+    fn shows_no_query_no_control_and_not_too_much() {
+        assert_eq!(excerpt("plain é"), "`plain é`");
+        assert_eq!(excerpt("https://h/k?X-Amz-Signature=canary"), "`https://h/k…`");
+        assert_eq!(excerpt("a\u{1b}[31m\u{202e}b"), "`a\\u{1b}[31m\\u{202e}b`");
+        assert_eq!(excerpt(&"x".repeat(100)), format!("`{}…`", "x".repeat(60)));
+    }
+}
