@@ -1,0 +1,355 @@
+//! Profiles: a site's named choice of resources, time allowances, placement and harness image.
+//!
+//! A profile is YAML with a closed, versioned schema; [`Profile::parse`] reports every problem of a
+//! file at once. Everything here is pure: directories are read by the command line. No field can weaken
+//! the pod's security, and every value is one that the API server takes as it is.
+
+pub mod allowances;
+pub mod names;
+pub mod placement;
+pub mod quantity;
+mod reader;
+pub mod resources;
+mod set;
+pub mod surroundings;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+pub use allowances::{Allowances, Deadlines, OnDisruption};
+pub use names::{ConfigKey, DnsSubdomain, LabelKey, LabelValue, ProfileName, QueueName};
+pub use placement::{Affinity, Toleration};
+pub use quantity::Quantity;
+pub use resources::{ResourceName, Resources, RunResources, StepResources, Volumes};
+pub use set::Profiles;
+pub use surroundings::{AliasHost, CaConfigMap, Cache, MountPath, Proxy};
+
+use crate::submission::digest::Sha256Digest;
+use crate::submission::problem::{Code, Fault, Problem};
+use reader::{Fields, Place, Problems};
+
+/// The only version of the schema.
+pub const SCHEMA_VERSION: &str = "profile.v1";
+
+/// The file is of another version of the schema.
+pub static UNSUPPORTED_VERSION: Code = Code {
+    name: "profile-version-unsupported",
+    summary: "the profile is of a version that this harness does not know",
+    explanation: "`schema_version` is `profile.v1`. A newer version may mean something else by the same fields, so it is \
+refused rather than read as far as possible.",
+};
+
+/// A description is no short text.
+pub static INVALID_DESCRIPTION: Code = Code {
+    name: "profile-description-invalid",
+    summary: "the description is not one short line of printable text",
+    explanation: "The description is shown in lists: 1 to 256 characters on one line, without control, bidirectional or \
+zero-width characters, which could make a terminal show something else.",
+};
+
+/// A queue is named, but no time is allowed for waiting in it.
+pub static QUEUE_WITHOUT_ALLOWANCE: Code = Code {
+    name: "profile-queue-without-allowance",
+    summary: "a queue is named, but no time is allowed for waiting in it",
+    explanation: "A Job in a queue starts later, and its signed URLs must live until then. Signed URLs are checked against \
+`allowances.queue`, so a profile with `queue` sets it to the longest wait that it wants to allow.",
+};
+
+/// Every code that a profile can cause.
+pub static CODES: &[&Code] = &[
+    &UNSUPPORTED_VERSION,
+    &INVALID_DESCRIPTION,
+    &QUEUE_WITHOUT_ALLOWANCE,
+    &yaml::TOO_LARGE,
+    &yaml::INVALID_YAML,
+    &reader::UNKNOWN_FIELD,
+    &reader::MISSING_FIELD,
+    &reader::WRONG_TYPE,
+    &names::INVALID_NAME,
+    &names::INVALID_LABEL,
+    &quantity::INVALID_QUANTITY,
+    &resources::INVALID_RESOURCE,
+    &resources::STORAGE_TOO_SMALL,
+    &allowances::SECONDS_OUT_OF_RANGE,
+    &allowances::NO_TIME_FOR_SEARCH,
+    &allowances::BUDGET_OVER_DEADLINE,
+    &placement::UNKNOWN_VALUE,
+    &placement::INVALID_TOLERATION,
+    &placement::INVALID_AFFINITY,
+    &surroundings::RESERVED_LABEL,
+    &surroundings::RESERVED_NAME,
+    &surroundings::INVALID_PROXY,
+    &surroundings::INVALID_CACHE_PATH,
+    &surroundings::INVALID_ALIAS,
+    &surroundings::HARNESS_IMAGE_NOT_PINNED,
+    &set::DUPLICATE_PROFILE,
+];
+
+/// A profile whose every field was checked.
+///
+/// Serialised, it is the canonical form that its digest covers: fields in this order, defaults filled
+/// in, quantities in canonical form, absent optional fields left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[non_exhaustive]
+pub struct Profile {
+    /// Always [`SCHEMA_VERSION`].
+    pub schema_version: SchemaVersion,
+    /// What a submission's `resource_profile` names.
+    pub name: ProfileName,
+    /// One line for lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(length(min = 1, max = 256)))]
+    pub description: Option<String>,
+    /// What each step may use.
+    pub resources: Resources,
+    /// The sizes of the volumes on the node's disk.
+    pub volumes: Volumes,
+    /// The size of `/dev/shm` in `run`; a part of its memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_memory: Option<Quantity>,
+    /// How long each part may take.
+    pub allowances: Allowances,
+    /// What a disruption of the node means.
+    #[cfg_attr(test, schemars(default = "default_on_disruption"))]
+    pub on_disruption: OnDisruption,
+    /// The Kueue `LocalQueue` that the Job waits in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueName>,
+    /// Labels that a node must have.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(default))]
+    pub node_selector: BTreeMap<LabelKey, LabelValue>,
+    /// Attraction to nodes and aversion to pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub affinity: Option<Affinity>,
+    /// Taints that the pod tolerates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(default, length(max = 64)))]
+    pub tolerations: Vec<Toleration>,
+    /// The pod's `PriorityClass`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority_class_name: Option<DnsSubdomain>,
+    /// The pod's `RuntimeClass`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime_class_name: Option<DnsSubdomain>,
+    /// Secrets with which the kubelet pulls images.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(default, length(max = 64)))]
+    pub image_pull_secrets: Vec<DnsSubdomain>,
+    /// Labels of Job and pod, as for cost accounting.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(default))]
+    pub labels: BTreeMap<LabelKey, LabelValue>,
+    /// Secrets that a submission may name as its runner's; order does not matter.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[cfg_attr(test, schemars(default, length(max = 64)))]
+    pub allowed_runner_secrets: BTreeSet<DnsSubdomain>,
+    /// Proxy variables for `stage` and `publish`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
+    /// Further certificate authorities for `stage` and `publish`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_config_map: Option<CaConfigMap>,
+    /// Claims that are mounted read-only into `run`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(default, length(max = 64)))]
+    pub caches: Vec<Cache>,
+    /// The bucket's URL behind each host name of the site's own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(default))]
+    pub endpoint_aliases: BTreeMap<AliasHost, String>,
+    /// The image of `stage` and `publish`, pinned by digest. Its form is only checked roughly here;
+    /// whoever uses it parses the whole reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        test,
+        schemars(regex(pattern = r"^[^@]+/[^@]+@sha256:[0-9a-f]{64}$"), length(max = 1024))
+    )]
+    pub harness_image: Option<String>,
+}
+
+/// The version of the schema, of which there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum SchemaVersion {
+    /// The first one.
+    #[serde(rename = "profile.v1")]
+    V1,
+}
+
+impl Profile {
+    /// Parses one YAML document; the problems are never empty and hold each problem of the file.
+    pub fn parse(yaml: &[u8]) -> Result<Self, Vec<Problem>> {
+        let root = yaml::parse(yaml).map_err(|problem| vec![problem])?;
+        let problems = Problems::default();
+        let profile = read(&Place::root(&root, &problems));
+        match (profile, problems.into_vec()) {
+            (Some(profile), problems) if problems.is_empty() => Ok(profile),
+            (_, problems) => Err(problems),
+        }
+    }
+
+    /// The SHA-256 of the canonical form as compact JSON, the harness image left out.
+    #[expect(clippy::missing_panics_doc, reason = "text keys and numbers always serialise")]
+    pub fn digest(&self) -> Sha256Digest {
+        let content = Self { harness_image: None, ..self.clone() };
+        let json = serde_json::to_vec(&content).expect("a profile is JSON with text keys");
+        Sha256Digest::of(json)
+    }
+
+    /// The deadlines of a search of `budget_seconds`; the fault shows the sum that does not fit.
+    pub fn times(&self, budget_seconds: u32) -> Result<Deadlines, Fault> {
+        self.allowances.times(budget_seconds, self.on_disruption)
+    }
+
+    /// The largest search budget that fits, in seconds.
+    pub fn largest_budget(&self) -> u32 {
+        self.allowances.largest_budget()
+    }
+}
+
+fn default_on_disruption() -> OnDisruption {
+    OnDisruption::Fail
+}
+
+fn disruption(text: &str) -> Result<OnDisruption, Fault> {
+    match text {
+        "fail" => Ok(OnDisruption::Fail),
+        "restart" => Ok(OnDisruption::Restart),
+        _ => Err(placement::unknown_word(text, &["fail", "restart"])),
+    }
+}
+
+fn version(text: &str) -> Result<SchemaVersion, Fault> {
+    if text == SCHEMA_VERSION {
+        return Ok(SchemaVersion::V1);
+    }
+    Err(Fault::new(
+        &UNSUPPORTED_VERSION,
+        names::quoted(text),
+        SCHEMA_VERSION,
+        "use a harness that knows this version, or write the profile in this one",
+    ))
+}
+
+fn description(text: &str) -> Result<String, Fault> {
+    let fault = |found: String| {
+        Fault::new(
+            &INVALID_DESCRIPTION,
+            found,
+            "1 to 256 printable characters on one line",
+            "shorten it or remove the character",
+        )
+    };
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    if let Some(character) = text.chars().find(|c| hidden(*c)) {
+        return Err(fault(format!("the character U+{:04X}", u32::from(character))));
+    }
+    match text.chars().count() {
+        1..=256 => Ok(text.to_owned()),
+        count => Err(fault(format!("{count} characters"))),
+    }
+}
+
+/// An optional field that is read by `parse`; a bad one is reported and reads as absent, which does no
+/// harm since a profile with a problem is never returned.
+fn optional<'a, T>(
+    fields: &mut Fields<'a>,
+    name: &'static str,
+    read: impl FnOnce(&Place<'a>) -> Option<T>,
+) -> Option<T> {
+    fields.optional(name).and_then(|place| read(&place))
+}
+
+fn read(place: &Place<'_>) -> Option<Profile> {
+    let mut fields = place.fields()?;
+    let profile = read_fields(place, &mut fields);
+    fields.finish();
+    profile
+}
+
+fn read_fields(place: &Place<'_>, fields: &mut Fields<'_>) -> Option<Profile> {
+    let schema_version = fields.required("schema_version").and_then(|place| place.parse(version));
+    let name = fields.required("name").and_then(|place| place.parse(ProfileName::parse));
+    let resources = fields.required("resources").and_then(|place| resources::read(&place));
+    let volumes = fields.required("volumes").and_then(|place| resources::read_volumes(&place));
+    let allowances = fields.required("allowances").and_then(|place| allowances::read(&place));
+    let shared_memory = optional(fields, "shared_memory", resources::bytes);
+    let queue = optional(fields, "queue", |place| place.parse(QueueName::parse));
+    if let Some(resources) = &resources {
+        resources::check_sizes(place, &resources.run, volumes.as_ref(), shared_memory);
+    }
+    if let (Some(queue), Some(allowances)) = (&queue, &allowances) {
+        place.keep(waits(queue, *allowances));
+    }
+    // The required fields come last, so that every other problem is reported before the first `?`.
+    Some(Profile {
+        description: optional(fields, "description", |place| place.parse(description)),
+        on_disruption: optional(fields, "on_disruption", |place| place.parse(disruption))
+            .unwrap_or_else(default_on_disruption),
+        node_selector: optional(fields, "node_selector", labels(LabelKey::parse))
+            .unwrap_or_default(),
+        affinity: optional(fields, "affinity", placement::read_affinity),
+        tolerations: optional(fields, "tolerations", placement::read_tolerations)
+            .unwrap_or_default(),
+        priority_class_name: optional(fields, "priority_class_name", |place| {
+            place.parse(surroundings::priority_class)
+        }),
+        runtime_class_name: optional(fields, "runtime_class_name", |place| {
+            place.parse(DnsSubdomain::parse)
+        }),
+        image_pull_secrets: optional(fields, "image_pull_secrets", |place| {
+            place.list(|place| place.parse(surroundings::pull_secret))
+        })
+        .unwrap_or_default(),
+        labels: optional(fields, "labels", labels(surroundings::label_key)).unwrap_or_default(),
+        allowed_runner_secrets: optional(fields, "allowed_runner_secrets", |place| {
+            place.list(|place| place.parse(surroundings::runner_secret))
+        })
+        .map(BTreeSet::from_iter)
+        .unwrap_or_default(),
+        proxy: optional(fields, "proxy", surroundings::read_proxy),
+        ca_config_map: optional(fields, "ca_config_map", surroundings::read_ca),
+        caches: optional(fields, "caches", surroundings::read_caches).unwrap_or_default(),
+        endpoint_aliases: optional(fields, "endpoint_aliases", surroundings::read_aliases)
+            .unwrap_or_default(),
+        harness_image: optional(fields, "harness_image", |place| {
+            place.parse(surroundings::harness_image)
+        }),
+        shared_memory,
+        queue,
+        schema_version: schema_version?,
+        name: name?,
+        resources: resources?,
+        volumes: volumes?,
+        allowances: allowances?,
+    })
+}
+
+/// Reads a mapping of labels whose keys `key` takes.
+fn labels<'a>(
+    key: fn(&str) -> Result<LabelKey, Fault>,
+) -> impl FnOnce(&Place<'a>) -> Option<BTreeMap<LabelKey, LabelValue>> {
+    move |place| place.map(key, |place| place.parse(LabelValue::parse))
+}
+
+fn waits(queue: &QueueName, allowances: Allowances) -> Result<(), Fault> {
+    if allowances.queue > 0 {
+        return Ok(());
+    }
+    Err(Fault::new(
+        &QUEUE_WITHOUT_ALLOWANCE,
+        format!("queue `{queue}` with `allowances.queue` 0"),
+        "`allowances.queue` of at least one second with a queue",
+        "set `allowances.queue` to the longest wait to allow",
+    ))
+}
