@@ -35,6 +35,9 @@ use reader::{Fields, Place, Problems};
 /// The only version of the schema.
 pub const SCHEMA_VERSION: &str = "profile.v1";
 
+/// The JSON Schema (2020-12) of a profile, for editors; [`Profile::parse`] is what decides.
+pub const SCHEMA: &str = include_str!("../../schemas/profile.json");
+
 /// The file is of another version of the schema.
 pub static UNSUPPORTED_VERSION: Code = Code {
     name: "profile-version-unsupported",
@@ -249,7 +252,7 @@ fn description(text: &str) -> Result<String, Fault> {
     let hidden = |c: char| {
         c.is_control()
             || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}')
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
     };
     if let Some(character) = text.chars().find(|c| hidden(*c)) {
         return Err(fault(format!("the character U+{:04X}", u32::from(character))));

@@ -88,6 +88,15 @@ impl Quantity {
         self.to_string()
     }
 
+    /// The same value in whichever suffix family writes it shorter, decimal if both are as long, so that
+    /// the spelling depends on nothing but the value: `8589934592` becomes `8Gi`, `1e9` becomes `1G`.
+    #[must_use]
+    pub fn normal(self) -> Self {
+        let decimal = Self { family: Family::Decimal, ..self };
+        let binary = Self { family: Family::Binary, ..self };
+        if binary.canonical().len() < decimal.canonical().len() { binary } else { decimal }
+    }
+
     /// The family in which the value is written: binary suffixes serve whole values from 1024 on.
     fn written_family(self) -> Family {
         match self.family {
@@ -384,6 +393,21 @@ mod tests {
         assert_eq!(parse("-1").whole(), None);
         assert!(parse("1500m").is_whole_thousandths());
         assert!(!parse("500u").is_whole_thousandths());
+    }
+
+    #[test]
+    fn normal_forms_depend_on_the_value_only() {
+        for (texts, expected) in [
+            (&["8Gi", "8192Mi", "8589934592"][..], "8Gi"),
+            (&["1e9", "1G", "1000M", "1000000000"], "1G"),
+            (&["0.5", "500m", "5e-1"], "500m"),
+            (&["1000Ki", "1024k", "1024000"], "1024k"),
+            (&["2", "2.0", "2000m"], "2"),
+        ] {
+            for text in texts {
+                assert_eq!(Quantity::parse(text).unwrap().normal().canonical(), expected, "{text}");
+            }
+        }
     }
 
     proptest! {

@@ -135,7 +135,8 @@ fn default_publish() -> StepResources {
     StepResources { cpu: fixed("250m"), memory: fixed("256Mi"), ephemeral_storage: fixed("256Mi") }
 }
 
-/// A quantity that the API server keeps as it is, not below `least`.
+/// A quantity that the API server keeps as it is, not below `least`, in its normal form: a profile that
+/// is only respelt keeps its digest.
 fn amount(place: &Place<'_>, least: &'static str) -> Option<Quantity> {
     place.parse_number(|text| {
         let quantity = Quantity::parse(text)?;
@@ -150,7 +151,7 @@ fn amount(place: &Place<'_>, least: &'static str) -> Option<Quantity> {
         if !quantity.is_whole_thousandths() {
             return Err(fault("is finer than a thousandth", "round it, as the API server would"));
         }
-        Ok(quantity)
+        Ok(quantity.normal())
     })
 }
 

@@ -255,7 +255,7 @@ mod tests {
             "x: &x {a: 1}\ny: {<<: *x}\n",
             "a: [1\n",
             "a: !unknown 1\n",
-            "\ta: 1\n",
+            "a:\n\tb: 1\n",
         ] {
             assert_eq!(refused(bad).fault.code, &INVALID_YAML, "{bad:?}");
         }
