@@ -72,6 +72,7 @@ pub static CODES: &[&Code] = &[
     &reader::UNKNOWN_FIELD,
     &reader::MISSING_FIELD,
     &reader::WRONG_TYPE,
+    &reader::REPEATED_ENTRY,
     &names::INVALID_NAME,
     &names::INVALID_LABEL,
     &quantity::INVALID_QUANTITY,
@@ -98,9 +99,13 @@ pub static CODES: &[&Code] = &[
 /// in, quantities in canonical form, absent optional fields left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    schemars(description = "A site's named choice of resources, times and placement.")
+)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Always [`SCHEMA_VERSION`].
+    /// Always `profile.v1`.
     pub schema_version: SchemaVersion,
     /// What a submission's `resource_profile` names.
     pub name: ProfileName,
@@ -142,7 +147,7 @@ pub struct Profile {
     pub runtime_class_name: Option<DnsSubdomain>,
     /// Secrets with which the kubelet pulls images.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(test, schemars(default, length(max = 64)))]
+    #[cfg_attr(test, schemars(default, length(max = 64), extend("uniqueItems" = true)))]
     pub image_pull_secrets: Vec<DnsSubdomain>,
     /// Labels of Job and pod, as for cost accounting.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -166,8 +171,9 @@ pub struct Profile {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(default))]
     pub endpoint_aliases: BTreeMap<AliasHost, String>,
-    /// The image of `stage` and `publish`, pinned by digest. Its form is only checked roughly here;
-    /// whoever uses it parses the whole reference.
+    /// The image of `stage` and `publish`, pinned by digest.
+    // A `String` of a roughly checked form: the strict type for images belongs to `submission`, and
+    // whoever renders the image parses it there.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         test,
@@ -311,12 +317,12 @@ fn read_fields(place: &Place<'_>, fields: &mut Fields<'_>) -> Option<Profile> {
             place.parse(DnsSubdomain::parse)
         }),
         image_pull_secrets: optional(fields, "image_pull_secrets", |place| {
-            place.list(|place| place.parse(surroundings::pull_secret))
+            place.names(surroundings::pull_secret)
         })
         .unwrap_or_default(),
         labels: optional(fields, "labels", labels(surroundings::label_key)).unwrap_or_default(),
         allowed_runner_secrets: optional(fields, "allowed_runner_secrets", |place| {
-            place.list(|place| place.parse(surroundings::runner_secret))
+            place.names(surroundings::runner_secret)
         })
         .map(BTreeSet::from_iter)
         .unwrap_or_default(),

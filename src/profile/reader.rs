@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use super::names::quoted;
 use super::yaml::{Key, Node, TOO_LARGE, Value};
@@ -32,6 +33,14 @@ pub(super) static WRONG_TYPE: Code = Code {
     summary: "a value of the profile has the wrong type",
     explanation: "In YAML, `1` is a number, `true` a boolean and an empty value is null. Where a text is asked for, \
 write such a value in quotes; leave out what you do not want to set.",
+};
+
+/// A list names the same thing twice.
+pub(super) static REPEATED_ENTRY: Code = Code {
+    name: "profile-entry-repeated",
+    summary: "a list names the same thing twice",
+    explanation: "A name that stands twice does nothing more than once, so one of the two is most likely a slip for \
+another name.",
 };
 
 /// The problems found so far.
@@ -189,6 +198,22 @@ impl<'a> Place<'a> {
             .map(|(index, item)| read(&self.child(&index.to_string(), item)))
             .collect();
         read.into_iter().collect()
+    }
+
+    /// Reads a list of names, each of which stands there once.
+    pub(super) fn names<T: PartialEq + Display>(
+        &self,
+        parse: fn(&str) -> Result<T, Fault>,
+    ) -> Option<Vec<T>> {
+        let names = self.list(|place| place.parse(parse))?;
+        let repeated =
+            names.iter().enumerate().find(|(index, name)| names[..*index].contains(name));
+        let Some((_, name)) = repeated else {
+            return Some(names);
+        };
+        let found = format!("`{name}` twice");
+        self.report(Fault::new(&REPEATED_ENTRY, found, "each name once", "remove one of the two"));
+        None
     }
 
     /// Reads a mapping with free keys; `None` if any entry has a problem.
