@@ -188,7 +188,7 @@ mod tests {
         }
         assert!(ProfileName::parse("a.b").is_err());
         assert!(DnsSubdomain::parse("a.b-c.9").is_ok());
-        for bad in ["a..b", ".a", "a.", &vec![long.as_str(); 4].join(".")] {
+        for bad in ["a..b", ".a", "a.", &[long.as_str(); 4].join(".")] {
             assert!(DnsSubdomain::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of whole profiles: the embedded ones, the digest, sets of them, damaged ones.
 
 mod problems;
+mod quantity;
 mod schema;
 
 use std::collections::BTreeMap;

@@ -335,3 +335,34 @@ fn every_code_is_listed_once_and_can_happen() {
         assert!(!code.summary.ends_with('.') && code.explanation.ends_with('.'), "{code}");
     }
 }
+
+#[test]
+fn what_is_no_mapping_is_no_profile() {
+    for (yaml, code) in [
+        ("", "profile-type-wrong"),
+        ("# nothing\n", "profile-type-wrong"),
+        ("- a\n", "profile-type-wrong"),
+        ("7\n", "profile-type-wrong"),
+        ("? [a]\n: b\n", "profile-yaml-invalid"),
+        ("\u{0}", "profile-yaml-invalid"),
+    ] {
+        assert_eq!(problems(yaml), [(code, String::new())], "{yaml:?}");
+    }
+}
+
+#[test]
+fn spellings_of_yaml_that_make_no_difference() {
+    let digest = parse(SMALL).digest();
+    for same in [
+        SMALL.replace('\n', "\r\n"),
+        format!("\u{feff}{SMALL}"),
+        format!("---\n{SMALL}...\n"),
+        SMALL.replace("name: small", "name: !!str small"),
+        SMALL.replace("name: small", "\"name\": 'small'"),
+        SMALL.replace("{pending: 60, pull: 60", "{pending: &a 60, pull: *a"),
+    ] {
+        assert_eq!(parse(&same).digest(), digest, "{same:?}");
+    }
+    let binary = SMALL.replace("name: small", "name: !!binary c21hbGw=");
+    assert_eq!(problems(&binary), [("profile-name-invalid", "/name".into())]);
+}
