@@ -91,6 +91,7 @@ pub static CODES: &[&Code] = &[
     &surroundings::INVALID_ALIAS,
     &surroundings::HARNESS_IMAGE_NOT_PINNED,
     &set::DUPLICATE_PROFILE,
+    &set::UNKNOWN_PROFILE,
 ];
 
 /// A profile whose every field was checked.
@@ -281,23 +282,32 @@ fn optional<'a, T>(
 
 fn read(place: &Place<'_>) -> Option<Profile> {
     let mut fields = place.fields()?;
-    let profile = read_fields(place, &mut fields);
+    let profile = read_fields(&mut fields);
     fields.finish();
     profile
 }
 
-fn read_fields(place: &Place<'_>, fields: &mut Fields<'_>) -> Option<Profile> {
+fn read_fields(fields: &mut Fields<'_>) -> Option<Profile> {
     let schema_version = fields.required("schema_version").and_then(|place| place.parse(version));
     let name = fields.required("name").and_then(|place| place.parse(ProfileName::parse));
     let resources = fields.required("resources").and_then(|place| resources::read(&place));
-    let volumes = fields.required("volumes").and_then(|place| resources::read_volumes(&place));
+    let volumes_place = fields.required("volumes");
+    let volumes = volumes_place.as_ref().and_then(resources::read_volumes);
     let allowances = fields.required("allowances").and_then(|place| allowances::read(&place));
-    let shared_memory = optional(fields, "shared_memory", resources::bytes);
-    let queue = optional(fields, "queue", |place| place.parse(QueueName::parse));
-    if let Some(resources) = &resources {
-        resources::check_sizes(place, &resources.run, volumes.as_ref(), shared_memory);
+    let shared_memory_place = fields.optional("shared_memory");
+    let shared_memory = shared_memory_place.as_ref().and_then(resources::bytes);
+    let queue_place = fields.optional("queue");
+    let queue = queue_place.as_ref().and_then(|place| place.parse(QueueName::parse));
+    // Rules about two fields are checked as soon as both are good, whatever else is wrong.
+    if let (Some(place), Some(resources), Some(volumes)) = (&volumes_place, &resources, &volumes) {
+        place.keep(resources::check_storage(&resources.run, volumes));
     }
-    if let (Some(queue), Some(allowances)) = (&queue, &allowances) {
+    if let (Some(place), Some(resources), Some(size)) =
+        (&shared_memory_place, &resources, shared_memory)
+    {
+        place.keep(resources::check_shared_memory(&resources.run, size));
+    }
+    if let (Some(place), Some(queue), Some(allowances)) = (&queue_place, &queue, &allowances) {
         place.keep(waits(queue, *allowances));
     }
     // The required fields come last, so that every other problem is reported before the first `?`.

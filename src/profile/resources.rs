@@ -230,23 +230,8 @@ pub(super) fn read_volumes(place: &Place<'_>) -> Option<Volumes> {
     Some(Volumes { inputs: inputs?, output: output?, scratch: scratch? })
 }
 
-/// Checks that the volumes and `/dev/shm` fit what the run may use, as far as each could be read.
-pub(super) fn check_sizes(
-    place: &Place<'_>,
-    run: &RunResources,
-    volumes: Option<&Volumes>,
-    shared_memory: Option<Quantity>,
-) {
-    if let Some(volumes) = volumes {
-        place.keep(check_storage(run, volumes));
-    }
-    if let Some(size) = shared_memory {
-        place.keep(check_shared_memory(run, size));
-    }
-}
-
 /// Whether the volumes fit what the run may use; values are below 2^63, so the sum cannot overflow.
-fn check_storage(run: &RunResources, volumes: &Volumes) -> Result<(), Fault> {
+pub(super) fn check_storage(run: &RunResources, volumes: &Volumes) -> Result<(), Fault> {
     let needed = volumes.inputs.nanos() + 2 * volumes.output.nanos() + volumes.scratch.nanos();
     if needed <= run.ephemeral_storage.nanos() {
         return Ok(());
@@ -263,7 +248,7 @@ fn check_storage(run: &RunResources, volumes: &Volumes) -> Result<(), Fault> {
 }
 
 /// Whether `/dev/shm` fits the run's memory, of which it is a part.
-fn check_shared_memory(run: &RunResources, size: Quantity) -> Result<(), Fault> {
+pub(super) fn check_shared_memory(run: &RunResources, size: Quantity) -> Result<(), Fault> {
     if size <= run.memory {
         return Ok(());
     }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::quoted;
-use super::{Profile, ProfileName, surroundings};
+use super::{Deadlines, Profile, ProfileName, surroundings};
 use crate::submission::problem::{Code, Fault, Problem};
 
 /// Two files of a site have the same profile.
@@ -14,6 +14,14 @@ pub(super) static DUPLICATE_PROFILE: Code = Code {
     summary: "two files of the site give a profile of the same name",
     explanation: "Which of the two counts would depend on the order of the files. A site's profile may replace an embedded \
 one, but each name stands in one file only.",
+};
+
+/// A submission names a profile that this call does not know.
+pub(super) static UNKNOWN_PROFILE: Code = Code {
+    name: "profile-unknown",
+    summary: "the submission names a profile that this call does not know",
+    explanation: "`standard-v1` and `long-v1` are embedded; a site's own profiles come from the folder that `--profiles` or \
+`HARNESS_PROFILES` names. `harness profiles` lists what a call knows.",
 };
 
 /// The embedded profiles, each the text of its file.
@@ -69,6 +77,33 @@ impl Profiles {
         self.by_name.get(name)
     }
 
+    /// The profile of this name, or the fault that lists the known ones.
+    pub fn find(&self, name: &str) -> Result<&Profile, Fault> {
+        self.get(name).ok_or_else(|| {
+            Fault::new(
+                &UNKNOWN_PROFILE,
+                format!("the profile {}", quoted(name)),
+                listed(self.iter()),
+                "correct the name, or give the site's folder with `--profiles`",
+            )
+        })
+    }
+
+    /// As [`Profile::times`]; the fault also names the profiles that would fit.
+    pub fn times(&self, profile: &Profile, budget_seconds: u32) -> Result<Deadlines, Fault> {
+        profile.times(budget_seconds).map_err(|mut fault| {
+            let fitting = self.that_fit(budget_seconds);
+            if fitting.is_empty() {
+                fault.remedy = "lower the budget; no known profile fits it".into();
+            } else {
+                let names = listed(fitting.into_iter());
+                fault.remedy =
+                    format!("lower the budget, or choose a profile that fits: {names}").into();
+            }
+            fault
+        })
+    }
+
     /// All profiles, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.by_name.values()
@@ -97,4 +132,8 @@ impl Profiles {
             .collect();
         fitting.into_iter().filter_map(|(_, name)| self.by_name.get(name)).collect()
     }
+}
+
+fn listed<'a>(profiles: impl Iterator<Item = &'a Profile>) -> String {
+    profiles.map(|profile| format!("`{}`", profile.name)).collect::<Vec<_>>().join(", ")
 }

@@ -117,6 +117,9 @@ fn sets_of_profiles() {
     assert_eq!(profiles.file_of("standard-v1"), Some("standard.yaml"));
     assert_eq!(profiles.file_of("long-v1"), None);
     assert!(profiles.get("absent").is_none());
+    let fault = profiles.find("absent").unwrap_err();
+    assert_eq!(fault.found, "the profile \"absent\"");
+    assert_eq!(fault.allowed, "`long-v1`, `small`, `standard-v1`");
 
     let again = profiles.add_file("again.yaml", SMALL.as_bytes()).unwrap_err();
     assert_eq!(again[0].fault.code.name, "profile-name-duplicate");
@@ -129,6 +132,13 @@ fn sets_of_profiles() {
     assert_eq!(fitting(359), ["small", "standard-v1", "long-v1"]);
     assert_eq!(fitting(360), ["long-v1"]);
     assert!(fitting(86_401).is_empty());
+
+    let remedy = |budget| {
+        let small = profiles.find("small").unwrap();
+        profiles.times(small, budget).unwrap_err().remedy
+    };
+    assert_eq!(remedy(360), "lower the budget, or choose a profile that fits: `long-v1`");
+    assert_eq!(remedy(86_401), "lower the budget; no known profile fits it");
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde_yaml::budget::BudgetBreach;
 use serde_yaml::options::{DuplicateKeyPolicy, MergeKeyPolicy};
-use serde_yaml::{Location, Options, Spanned};
+use serde_yaml::{Location, MessageFormatter as _, Options, Spanned, UserMessageFormatter};
 
 use crate::submission::problem::{Code, Fault, Position, Problem};
 
@@ -89,14 +90,21 @@ fn invalid(found: String) -> Fault {
     )
 }
 
-/// The parser's own words in one bounded line; they may quote the file, so control characters are escaped.
+/// The parser's words for its users, as one bounded line; they may quote the file, so control characters
+/// are escaped. Its words about budgets name its own types, so those are replaced.
 fn message_of(error: &serde_yaml::Error) -> String {
-    let text = error.without_snippet().to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.chars()
-        .take(200)
-        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
-        .collect()
+    let error = error.without_snippet();
+    let text = match error {
+        serde_yaml::Error::Budget { breach: BudgetBreach::Documents { .. }, .. }
+        | serde_yaml::Error::MultipleDocuments { .. } => "more than one document".into(),
+        serde_yaml::Error::Budget { .. } => {
+            "more nesting, aliases or values than a profile needs".into()
+        }
+        _ => UserMessageFormatter.format_message(error),
+    };
+    let escape =
+        |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().take(200).map(escape).collect()
 }
 
 fn options() -> Options {
@@ -278,6 +286,18 @@ mod tests {
         let long = format!("a: {}", "x".repeat(MAXIMUM_BYTES));
         assert_eq!(refused(&long).fault.code, &TOO_LARGE);
         assert_eq!(refused(&"- 1\n".repeat(16_000)).fault.code, &INVALID_YAML);
+    }
+
+    #[test]
+    fn messages_are_for_people() {
+        for (text, found) in [
+            ("a: 1\na: 2\n", "duplicate mapping key `a` is not allowed here"),
+            ("a: 1\n---\nb: 1\n", "more than one document"),
+            ("a: [1\n", "unclosed bracket '['"),
+            (&"- 1\n".repeat(16_000), "more nesting, aliases or values than a profile needs"),
+        ] {
+            assert_eq!(refused(text).fault.found, found);
+        }
     }
 
     #[test]

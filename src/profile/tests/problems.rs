@@ -43,13 +43,13 @@ const BAD_FIELDS: &[(&str, &str, &str)] = &[
         "/labels/kueue.x-k8s.io~1queue-name",
     ),
     ("labels: {job-name: b}", "profile-label-reserved", "/labels/job-name"),
-    ("shared_memory: 2Gi", "profile-storage-too-small", ""),
+    ("shared_memory: 2Gi", "profile-storage-too-small", "/shared_memory"),
     ("shared_memory: 0", "profile-quantity-invalid", "/shared_memory"),
     ("shared_memory: 512m", "profile-quantity-invalid", "/shared_memory"),
     ("shared_memory: 20000000.5", "profile-quantity-invalid", "/shared_memory"),
     ("shared_memory: 64MB", "profile-quantity-invalid", "/shared_memory"),
     ("shared_memory: [64Mi]", "profile-type-wrong", "/shared_memory"),
-    ("queue: research", "profile-queue-without-allowance", ""),
+    ("queue: research", "profile-queue-without-allowance", "/queue"),
     ("queue: a.b", "profile-name-invalid", "/queue"),
     ("on_disruption: Fail", "profile-value-unknown", "/on_disruption"),
     ("priority_class_name: system-node-critical", "profile-name-reserved", "/priority_class_name"),
@@ -202,7 +202,7 @@ const BAD_CHANGES: &[(&str, &str, &str, &str)] = &[
         "/resources/run/extended/nvidia.com~1gpu",
     ),
     ("cpu: 1", "limits: {}, cpu: 1", "profile-field-unknown", "/resources/run/limits"),
-    ("output: 128Mi", "output: 257Mi", "profile-storage-too-small", ""),
+    ("output: 128Mi", "output: 257Mi", "profile-storage-too-small", "/volumes"),
     ("pending: 60", "pending: 0", "profile-seconds-out-of-range", "/allowances/pending"),
     ("pending: 60", "pending: 1.5", "profile-seconds-out-of-range", "/allowances/pending"),
     ("pending: 60", "pending: 604801", "profile-seconds-out-of-range", "/allowances/pending"),
@@ -328,7 +328,7 @@ fn every_code_is_listed_once_and_can_happen() {
     seen.extend(BAD_CHANGES.iter().map(|(_, _, code, _)| *code));
     // These have tests of their own.
     seen.extend(["profile-cache-path-invalid", "profile-too-large", "profile-yaml-invalid"]);
-    seen.extend(["profile-budget-over-deadline", "profile-name-duplicate"]);
+    seen.extend(["profile-budget-over-deadline", "profile-name-duplicate", "profile-unknown"]);
     assert_eq!(seen, names);
     for code in CODES {
         assert!(code.name.starts_with("profile-"), "{code}");
