@@ -5,13 +5,15 @@
 //! the pod's security, and every value is one that the API server takes as it is.
 
 pub mod allowances;
+pub mod caches;
 pub mod names;
+pub mod network;
 pub mod placement;
 pub mod quantity;
 mod reader;
+pub mod references;
 pub mod resources;
 mod set;
-pub mod surroundings;
 #[cfg(test)]
 mod tests;
 mod yaml;
@@ -21,12 +23,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 pub use allowances::{Allowances, Deadlines, OnDisruption};
+pub use caches::{Cache, MountPath};
 pub use names::{ConfigKey, DnsSubdomain, LabelKey, LabelValue, ProfileName, QueueName};
+pub use network::{AliasHost, CaConfigMap, Proxy};
 pub use placement::{Affinity, Toleration};
 pub use quantity::Quantity;
 pub use resources::{ResourceName, Resources, RunResources, StepResources, Volumes};
 pub use set::Profiles;
-pub use surroundings::{AliasHost, CaConfigMap, Cache, MountPath, Proxy};
 
 use crate::submission::digest::Sha256Digest;
 use crate::submission::problem::{Code, Fault, Problem};
@@ -84,12 +87,12 @@ pub static CODES: &[&Code] = &[
     &placement::UNKNOWN_VALUE,
     &placement::INVALID_TOLERATION,
     &placement::INVALID_AFFINITY,
-    &surroundings::RESERVED_LABEL,
-    &surroundings::RESERVED_NAME,
-    &surroundings::INVALID_PROXY,
-    &surroundings::INVALID_CACHE_PATH,
-    &surroundings::INVALID_ALIAS,
-    &surroundings::HARNESS_IMAGE_NOT_PINNED,
+    &references::RESERVED_LABEL,
+    &references::RESERVED_NAME,
+    &network::INVALID_PROXY,
+    &caches::INVALID_CACHE_PATH,
+    &network::INVALID_ALIAS,
+    &references::HARNESS_IMAGE_NOT_PINNED,
     &set::DUPLICATE_PROFILE,
     &set::UNKNOWN_PROFILE,
 ];
@@ -321,28 +324,28 @@ fn read_fields(fields: &mut Fields<'_>) -> Option<Profile> {
         tolerations: optional(fields, "tolerations", placement::read_tolerations)
             .unwrap_or_default(),
         priority_class_name: optional(fields, "priority_class_name", |place| {
-            place.parse(surroundings::priority_class)
+            place.parse(references::priority_class)
         }),
         runtime_class_name: optional(fields, "runtime_class_name", |place| {
             place.parse(DnsSubdomain::parse)
         }),
         image_pull_secrets: optional(fields, "image_pull_secrets", |place| {
-            place.names(surroundings::pull_secret)
+            place.names(references::pull_secret)
         })
         .unwrap_or_default(),
-        labels: optional(fields, "labels", labels(surroundings::label_key)).unwrap_or_default(),
+        labels: optional(fields, "labels", labels(references::label_key)).unwrap_or_default(),
         allowed_runner_secrets: optional(fields, "allowed_runner_secrets", |place| {
-            place.names(surroundings::runner_secret)
+            place.names(references::runner_secret)
         })
         .map(BTreeSet::from_iter)
         .unwrap_or_default(),
-        proxy: optional(fields, "proxy", surroundings::read_proxy),
-        ca_config_map: optional(fields, "ca_config_map", surroundings::read_ca),
-        caches: optional(fields, "caches", surroundings::read_caches).unwrap_or_default(),
-        endpoint_aliases: optional(fields, "endpoint_aliases", surroundings::read_aliases)
+        proxy: optional(fields, "proxy", network::read_proxy),
+        ca_config_map: optional(fields, "ca_config_map", network::read_ca),
+        caches: optional(fields, "caches", caches::read_caches).unwrap_or_default(),
+        endpoint_aliases: optional(fields, "endpoint_aliases", network::read_aliases)
             .unwrap_or_default(),
         harness_image: optional(fields, "harness_image", |place| {
-            place.parse(surroundings::harness_image)
+            place.parse(references::harness_image)
         }),
         shared_memory,
         queue,

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::quoted;
-use super::{Deadlines, Profile, ProfileName, surroundings};
+use super::{Deadlines, Profile, ProfileName, references};
 use crate::submission::problem::{Code, Fault, Problem};
 
 /// Two files of a site have the same profile.
@@ -116,7 +116,7 @@ impl Profiles {
 
     /// Gives every profile without a harness image this one, which must be pinned by digest.
     pub fn with_harness_image(mut self, image: &str) -> Result<Self, Fault> {
-        let image = surroundings::harness_image(image)?;
+        let image = references::harness_image(image)?;
         for profile in self.by_name.values_mut() {
             profile.harness_image.get_or_insert_with(|| image.clone());
         }
