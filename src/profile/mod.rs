@@ -339,7 +339,9 @@ fn read_fields(fields: &mut Fields<'_>) -> Option<Profile> {
         })
         .map(BTreeSet::from_iter)
         .unwrap_or_default(),
-        proxy: optional(fields, "proxy", network::read_proxy),
+        // An empty mapping says no more than an absent one, and must not make another digest.
+        proxy: optional(fields, "proxy", network::read_proxy)
+            .filter(|proxy| *proxy != Proxy::default()),
         ca_config_map: optional(fields, "ca_config_map", network::read_ca),
         caches: optional(fields, "caches", caches::read_caches).unwrap_or_default(),
         endpoint_aliases: optional(fields, "endpoint_aliases", network::read_aliases)

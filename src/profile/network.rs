@@ -30,7 +30,7 @@ inputs and never changes an identity.",
 };
 
 /// Proxy variables for `stage` and `publish`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Proxy {
     /// The proxy for `http` URLs.

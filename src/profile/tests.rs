@@ -79,7 +79,7 @@ fn respelling_keeps_the_digest() {
         SMALL.replace("1Gi", "'1024Mi'").replace("cpu: 1,", "cpu: 1000m, "),
         SMALL.replace("memory: 1Gi", "memory: 1073741824"),
         SMALL.lines().rev().fold(String::from("# turned\n"), |text, line| text + line + "\n"),
-        format!("{SMALL}on_disruption: fail\nlabels: {{}}\ncaches: []\n"),
+        format!("{SMALL}on_disruption: fail\nlabels: {{}}\ncaches: []\nproxy: {{}}\n"),
         SMALL.replace("{pending", "{queue: 0, pending"),
         format!("{SMALL}harness_image: {IMAGE}\n"),
     ] {
