@@ -11,4 +11,5 @@
 //! environment: same input, same bytes. Imports point one way, `cli -> submit -> cluster -> render ->
 //! submission`, and `tests/architecture.rs` holds them to it. `docs/architecture.md` is the map.
 
+pub mod profile;
 pub mod submission;
