@@ -11,4 +11,6 @@
 //! environment: same input, same bytes. Imports point one way, `cli -> submit -> cluster -> render ->
 //! submission`, and `tests/architecture.rs` holds them to it. `docs/architecture.md` is the map.
 
+pub mod clock;
+pub mod cluster;
 pub mod submission;

@@ -1,0 +1,134 @@
+//! The cluster: the Kubernetes API as three-way outcomes over one supervised `kubectl proxy`.
+//!
+//! kubectl alone knows kubeconfig, credentials and TLS. One [`Connection`] is one kubectl, on a
+//! private socket, narrowed to what the command needs in one namespace; it ends with the connection,
+//! whatever ends that. There are no retries, no redirects and no decompression below the protocol
+//! that uses it. Nothing here prints, and no request body is ever part of an error.
+//!
+//! ```text
+//! Connection::send(Request) -> Outcome        request.rs, outcome.rs, classify.rs (all pure)
+//!   http.rs       plain HTTP/1.1 over the socket, with a deadline and a limit
+//!   proxy.rs      one kubectl from its start to its end
+//!   process.rs    the only file that spawns
+//!   guard.rs      the parent of kubectl, which outlives a killed harness for as long as it takes to tidy up
+//! ```
+
+pub mod access;
+pub mod error;
+pub mod outcome;
+pub mod request;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use access::Access;
+pub use error::ConnectError;
+pub use outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
+pub use request::{DryRun, Expected, Method, Preconditions, Request, Requests, Resource};
+
+use crate::clock::Clock;
+
+/// Where a pod finds its service account's token.
+pub const SERVICE_ACCOUNT_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// Which cluster, and as whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Context {
+    /// A context of the kubeconfig; never empty, for that would mean the current one.
+    Named(String),
+    /// The cluster that this pod runs in, as its service account.
+    InCluster {
+        /// The token, usually [`SERVICE_ACCOUNT_TOKEN`]; without it kubectl would talk to localhost.
+        token: PathBuf,
+    },
+}
+
+/// Takes what kubectl and its credential plugins write to standard error, as it comes: it may be a
+/// prompt without an end of line. It is text that is not ours, to be neutralised before it is shown.
+pub type StderrObserver = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
+/// How to reach the cluster.
+#[derive(Clone)]
+pub struct ConnectOptions {
+    /// kubectl: a path, or a name that is looked up in `PATH`.
+    pub kubectl: PathBuf,
+    /// The executable that handles [`guard::ARGUMENT`]; `None` is this process's own.
+    pub guard: Option<PathBuf>,
+    /// `--kubeconfig`; `None` leaves it to kubectl (`KUBECONFIG`, then `~/.kube/config`).
+    pub kubeconfig: Option<PathBuf>,
+    /// Which cluster, and as whom.
+    pub context: Context,
+    /// The one namespace that requests may touch: a DNS label.
+    pub namespace: String,
+    /// `--as`.
+    pub impersonate_user: Option<String>,
+    /// `--as-group`, each.
+    pub impersonate_groups: Vec<String>,
+    /// What this command needs.
+    pub access: Access,
+    /// How long one request of [`Connection::requests`] may take, answer and all.
+    pub request_timeout: Duration,
+    /// How long kubectl may take to serve.
+    pub ready_timeout: Duration,
+    /// How long kubectl may take to end before it is killed.
+    pub grace: Duration,
+    /// Whether kubectl's credential plugins may read standard input.
+    pub stdin_is_free: bool,
+    /// Folders to try for the private socket, in this order; the path of a socket is limited to
+    /// about a hundred bytes.
+    pub folders: Vec<PathBuf>,
+    /// Who sees kubectl's standard error as it comes.
+    pub on_stderr: Option<StderrObserver>,
+}
+
+impl ConnectOptions {
+    /// The usual way: kubectl from `PATH`, its own kubeconfig, the socket below `/tmp`.
+    pub fn new(context: Context, namespace: impl Into<String>, access: Access) -> Self {
+        Self {
+            kubectl: PathBuf::from("kubectl"),
+            guard: None,
+            kubeconfig: None,
+            context,
+            namespace: namespace.into(),
+            impersonate_user: None,
+            impersonate_groups: Vec::new(),
+            access,
+            request_timeout: Duration::from_secs(30),
+            ready_timeout: Duration::from_secs(20),
+            grace: Duration::from_millis(500),
+            stdin_is_free: false,
+            folders: vec![PathBuf::from("/tmp")],
+            on_stderr: None,
+        }
+    }
+}
+
+/// A connection to the API server through one kubectl, for many threads at once.
+///
+/// Dropping it ends kubectl.
+pub struct Connection {
+    requests: Requests,
+}
+
+impl Connection {
+    /// Starts kubectl and waits until it serves. Nothing is sent to the API server yet.
+    pub fn open(options: ConnectOptions, clock: Arc<dyn Clock>) -> Result<Self, ConnectError> {
+        todo!()
+    }
+
+    /// Makes the requests of this connection's namespace.
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// Sends one request, once, and says how it ended. Never waits longer than the request's timeout.
+    pub fn send(&self, request: &Request) -> Outcome {
+        todo!()
+    }
+
+    /// The end of what kubectl has written to standard error: text that is not ours.
+    pub fn stderr_tail(&self) -> String {
+        todo!()
+    }
+}
