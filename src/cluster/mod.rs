@@ -14,9 +14,16 @@
 //! ```
 
 pub mod access;
+mod classify;
 pub mod error;
+pub mod guard;
+mod headers;
+mod http;
 pub mod outcome;
+mod process;
+mod proxy;
 pub mod request;
+mod text;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +34,8 @@ pub use error::ConnectError;
 pub use outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
 pub use request::{DryRun, Expected, Method, Preconditions, Request, Requests, Resource};
 
+use self::http::Http;
+use self::proxy::Proxy;
 use crate::clock::Clock;
 
 /// Where a pod finds its service account's token.
@@ -109,12 +118,19 @@ impl ConnectOptions {
 /// Dropping it ends kubectl.
 pub struct Connection {
     requests: Requests,
+    http: Http,
+    proxy: Proxy,
 }
 
 impl Connection {
     /// Starts kubectl and waits until it serves. Nothing is sent to the API server yet.
-    pub fn open(options: ConnectOptions, clock: Arc<dyn Clock>) -> Result<Self, ConnectError> {
-        todo!()
+    pub fn open(options: &ConnectOptions, clock: &Arc<dyn Clock>) -> Result<Self, ConnectError> {
+        let proxy = Proxy::start(options, &**clock)?;
+        Ok(Self {
+            requests: Requests::new(&options.namespace, options.request_timeout),
+            http: Http::new(&proxy.socket(), Arc::clone(clock)),
+            proxy,
+        })
     }
 
     /// Makes the requests of this connection's namespace.
@@ -122,13 +138,13 @@ impl Connection {
         &self.requests
     }
 
-    /// Sends one request, once, and says how it ended. Never waits longer than the request's timeout.
+    /// Sends one request, once, and says how it ended, within the request's timeout.
     pub fn send(&self, request: &Request) -> Outcome {
-        todo!()
+        self.http.send(request)
     }
 
     /// The end of what kubectl has written to standard error: text that is not ours.
     pub fn stderr_tail(&self) -> String {
-        todo!()
+        self.proxy.stderr_tail()
     }
 }
