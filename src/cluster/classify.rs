@@ -283,3 +283,6 @@ fn describe_found(body: &Value) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

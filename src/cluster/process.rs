@@ -4,14 +4,14 @@
 //! any command line.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::StderrObserver;
 
@@ -77,8 +77,20 @@ pub(super) fn own_executable() -> io::Result<PathBuf> {
 
 /// The last part of a stream that is read for ever, so that its writer is never held up.
 pub(super) struct Tail {
-    kept: Arc<Mutex<Vec<u8>>>,
-    ended: Receiver<()>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    read: Mutex<Read>,
+    ended: Condvar,
+}
+
+/// What was read of a stream.
+#[derive(Default)]
+struct Read {
+    kept: Vec<u8>,
+    has_ended: bool,
 }
 
 /// Bytes kept of a stream.
@@ -89,47 +101,57 @@ impl Tail {
     ///
     /// The thread is never joined: a grandchild may hold the stream open for ever.
     pub(super) fn of(
-        mut stream: impl Read + Send + 'static,
+        stream: impl io::Read + Send + 'static,
         observer: Option<StderrObserver>,
     ) -> io::Result<Self> {
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        let (end, ended) = sync_channel(1);
-        let buffer = Arc::clone(&kept);
-        let read = move || {
-            let mut piece = [0; 16 * 1024];
-            loop {
-                match stream.read(&mut piece) {
-                    Ok(0) => break,
-                    Ok(count) => {
-                        keep(&mut lock(&buffer), &piece[..count]);
-                        if let Some(observer) = &observer {
-                            observer(&piece[..count]);
-                        }
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(_) => break,
-                }
-            }
-            // Nobody may listen any more.
-            let _ = end.send(());
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let task = move || {
+            drain(stream, &theirs, observer.as_ref());
+            theirs.lock().has_ended = true;
+            theirs.ended.notify_all();
         };
-        std::thread::Builder::new().name("kubectl output".to_owned()).spawn(read)?;
-        Ok(Self { kept, ended })
+        std::thread::Builder::new().name("kubectl output".to_owned()).spawn(task)?;
+        Ok(Self { shared })
     }
 
     /// What is kept of the stream so far.
     pub(super) fn text(&self) -> String {
-        let kept = lock(&self.kept);
-        let start = kept.len().saturating_sub(TAIL);
-        String::from_utf8_lossy(&kept[start..]).into_owned()
+        let read = self.shared.lock();
+        let start = read.kept.len().saturating_sub(TAIL);
+        String::from_utf8_lossy(&read.kept[start..]).into_owned()
     }
 
     /// Waits for the end of the stream, at most this long; says whether it came.
-    pub(super) fn wait_for_end(&self, limit: std::time::Duration) -> bool {
-        use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        match self.ended.recv_timeout(limit) {
-            Ok(()) | Err(Disconnected) => true,
-            Err(Timeout) => false,
+    pub(super) fn wait_for_end(&self, limit: Duration) -> bool {
+        let waited = self
+            .shared
+            .ended
+            .wait_timeout_while(self.shared.lock(), limit, |read| !read.has_ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        waited.0.has_ended
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Read> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn drain(mut stream: impl io::Read, shared: &Shared, observer: Option<&StderrObserver>) {
+    let mut piece = [0; 16 * 1024];
+    loop {
+        match stream.read(&mut piece) {
+            Ok(0) => return,
+            Ok(count) => {
+                keep(&mut shared.lock().kept, &piece[..count]);
+                if let Some(observer) = observer {
+                    observer(&piece[..count]);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
         }
     }
 }
@@ -142,33 +164,31 @@ fn keep(kept: &mut Vec<u8>, piece: &[u8]) {
     }
 }
 
-// A panicking observer must not take the tail away from everyone else.
-fn lock(kept: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::*;
 
     #[test]
     fn a_flood_is_read_to_its_end_and_its_tail_kept() {
         let flood = io::repeat(b'x').take(50_000_000).chain(&b" the end"[..]);
         let tail = Tail::of(flood, None).unwrap();
-        assert!(tail.wait_for_end(std::time::Duration::from_secs(60)));
+        assert!(tail.wait_for_end(Duration::from_mins(1)));
         let text = tail.text();
         assert_eq!(text.len(), TAIL);
         assert!(text.ends_with("x the end"));
-        assert!(lock(&tail.kept).capacity() <= 8 * TAIL);
+        assert!(tail.shared.lock().kept.capacity() <= 8 * TAIL);
     }
 
     #[test]
     fn the_observer_sees_every_piece() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let copy = Arc::clone(&seen);
-        let observer: StderrObserver = Arc::new(move |piece| lock(&copy).extend_from_slice(piece));
+        let observer: StderrObserver =
+            Arc::new(move |piece| copy.lock().unwrap().extend_from_slice(piece));
         let tail = Tail::of(&b"Password: "[..], Some(observer)).unwrap();
-        assert!(tail.wait_for_end(std::time::Duration::from_secs(60)));
-        assert_eq!(*lock(&seen), b"Password: ");
+        assert!(tail.wait_for_end(Duration::from_mins(1)));
+        assert_eq!(*seen.lock().unwrap(), b"Password: ");
     }
 }

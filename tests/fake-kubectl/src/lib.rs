@@ -1,6 +1,7 @@
 //! The script of the fake kubectl: what it does instead of talking to a cluster.
 //!
-//! The script is a JSON file, named by the environment variable [`SCRIPT`].
+//! The script is a JSON file, named by the environment variable [`SCRIPT`], or else the file beside
+//! the fake that has its name and `.json`: a test makes a link to the fake and a script beside it.
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ pub const SCRIPT: &str = "FAKE_KUBECTL_SCRIPT";
 /// What the fake does.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own, freely combined")]
 pub struct Script {
     /// Where to write argv, environment and process numbers, as one JSON document.
     pub record: Option<PathBuf>,

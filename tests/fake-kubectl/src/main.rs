@@ -4,6 +4,7 @@
     reason = "a test program: it reads its script's name, waits, spawns and exits as the real one does"
 )]
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,7 +24,7 @@ const HOLD: &str = "hold";
 const WRAPPED: &str = "FAKE_KUBECTL_WRAPPED";
 
 /// The longest life of a fake, so that a broken test leaves nothing behind.
-const LONGEST_LIFE: Duration = Duration::from_secs(120);
+const LONGEST_LIFE: Duration = Duration::from_mins(2);
 
 fn main() -> io::Result<ExitCode> {
     std::thread::spawn(|| {
@@ -34,15 +35,24 @@ fn main() -> io::Result<ExitCode> {
     if arguments.first().is_some_and(|first| first == HOLD) {
         std::thread::sleep(LONGEST_LIFE);
     }
-    let script = std::env::var_os(SCRIPT).ok_or(io::ErrorKind::NotFound)?;
-    let script: Script = serde_json::from_slice(&fs::read(script)?)?;
-    run(&script, &arguments)
+    let path = script_path()?;
+    let script: Script = serde_json::from_slice(&fs::read(&path)?)?;
+    run(&script, &path, &arguments)
 }
 
-fn run(script: &Script, arguments: &[String]) -> io::Result<ExitCode> {
+fn script_path() -> io::Result<OsString> {
+    if let Some(path) = std::env::var_os(SCRIPT) {
+        return Ok(path);
+    }
+    let mut path = std::env::args_os().next().ok_or(io::ErrorKind::NotFound)?;
+    path.push(".json");
+    Ok(path)
+}
+
+fn run(script: &Script, path: &OsStr, arguments: &[String]) -> io::Result<ExitCode> {
     if script.wrapped && std::env::var_os(WRAPPED).is_none() {
-        let own = std::env::current_exe()?;
-        Command::new(own).args(arguments).env(WRAPPED, "1").spawn()?.wait()?;
+        let mut inner = Command::new(std::env::current_exe()?);
+        inner.args(arguments).env(WRAPPED, "1").env(SCRIPT, path).spawn()?.wait()?;
         return Ok(ExitCode::SUCCESS);
     }
     if script.ignore_term {
@@ -80,6 +90,7 @@ fn record(path: &std::path::Path, arguments: &[String], grandchild: Option<u32>)
         "process": std::process::id(),
         "parent": std::os::unix::process::parent_id(),
         "grandchild": grandchild,
+        "stdin": fs::read_link("/proc/self/fd/0").ok(),
     });
     // Whole or not at all: the test waits for the file.
     let unfinished = path.with_extension("unfinished");
@@ -88,7 +99,7 @@ fn record(path: &std::path::Path, arguments: &[String], grandchild: Option<u32>)
 }
 
 fn flood(writer: &mut impl Write, mut bytes: usize) -> io::Result<()> {
-    let piece = [b'x'; 64 * 1024];
+    let piece = [b'x'; 16 * 1024];
     while bytes > 0 {
         let count = bytes.min(piece.len());
         writer.write_all(&piece[..count])?;
@@ -250,18 +261,16 @@ fn answer(mut connection: &UnixStream, rule: &Rule) -> io::Result<bool> {
 
 fn head(rule: &Rule, length: usize) -> String {
     let status = if rule.status == 0 { 200 } else { rule.status };
-    let mut head = format!("HTTP/1.1 {status} Scripted\r\n");
-    match rule.content_type.as_str() {
-        "" => head.push_str("Content-Type: application/json\r\n"),
-        "-" => {}
-        other => head.push_str(&format!("Content-Type: {other}\r\n")),
-    }
-    for (name, value) in &rule.headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    match rule.manner {
-        Manner::Chunked => head.push_str("Transfer-Encoding: chunked\r\n\r\n"),
-        _ => head.push_str(&format!("Content-Length: {length}\r\n\r\n")),
-    }
-    head
+    let content_type = match rule.content_type.as_str() {
+        "" => "Content-Type: application/json\r\n".to_owned(),
+        "-" => String::new(),
+        other => format!("Content-Type: {other}\r\n"),
+    };
+    let more: String =
+        rule.headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
+    let framing = match rule.manner {
+        Manner::Chunked => "Transfer-Encoding: chunked".to_owned(),
+        _ => format!("Content-Length: {length}"),
+    };
+    format!("HTTP/1.1 {status} Scripted\r\n{content_type}{more}{framing}\r\n\r\n")
 }

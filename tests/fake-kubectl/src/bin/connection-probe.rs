@@ -5,6 +5,7 @@
 //! `end`, or the end of input, drops the connection. It survives SIGINT, as harness does.
 #![expect(
     clippy::disallowed_methods,
+    clippy::exit,
     reason = "a test program: leaving without dropping anything is what it is for"
 )]
 
