@@ -147,7 +147,7 @@ fn check_path(path: &str) -> Result<(), String> {
 /// The time that the server gives itself: a little less than ours, so that its own answer about
 /// it, which is more than silence, still arrives.
 fn server_timeout(timeout: Duration) -> String {
-    format!("{}ms", (timeout * 9 / 10).as_millis().max(1))
+    format!("{}ms", timeout.saturating_sub(timeout / 10).as_millis().max(1))
 }
 
 fn why(error: Error, allowed: Duration) -> Why {
@@ -319,3 +319,6 @@ impl Transport for SocketTransport {
         matches!(peeked, Err(rustix::io::Errno::AGAIN))
     }
 }
+
+#[cfg(test)]
+mod tests;

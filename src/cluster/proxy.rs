@@ -112,7 +112,8 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         // The guard reads the end of this and ends kubectl. It is gone if kubectl ended first.
         let _ = self.control.shutdown(Shutdown::Write);
-        let limit = self.grace * 2 + GUARD_MARGIN;
+        // Once for kubectl and once for its orphans.
+        let limit = self.grace.saturating_mul(2).saturating_add(GUARD_MARGIN);
         let ended = match &self.output {
             Some(output) => output.wait_for_end(limit),
             None => wait_for_end(&self.control, limit),
