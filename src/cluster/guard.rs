@@ -18,11 +18,14 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::process::spawn_kubectl;
+use super::process::{become_kubectl, spawn_starter};
 
 /// The first argument that makes an executable the guard. `main` looks for it before anything else
 /// and hands the arguments behind it to [`guard_main`].
 pub const ARGUMENT: &str = "__guard-kubectl";
+
+/// Behind [`ARGUMENT`]: become kubectl. The guard's process number, kubectl and its arguments follow.
+const START: &str = "start";
 
 /// What the guard says on its standard output when kubectl does not start; an error number follows.
 pub(super) const NOT_STARTED: &str = "harness-guard: not started: ";
@@ -60,13 +63,12 @@ pub(super) fn arguments(
     all
 }
 
-fn parse(mut arguments: impl Iterator<Item = OsString>) -> Option<Task> {
-    let grace = arguments.next()?.to_str()?.parse().ok()?;
+fn parse(grace: &OsString, mut rest: impl Iterator<Item = OsString>) -> Option<Task> {
     Some(Task {
-        grace: Duration::from_millis(grace),
-        socket: arguments.next()?.into(),
-        program: arguments.next()?,
-        arguments: arguments.collect(),
+        grace: Duration::from_millis(grace.to_str()?.parse().ok()?),
+        socket: rest.next()?.into(),
+        program: rest.next()?,
+        arguments: rest.collect(),
     })
 }
 
@@ -83,25 +85,59 @@ enum Event {
 
 /// Runs as the guard of kubectl. `arguments` are those behind [`ARGUMENT`]; the exit code is
 /// kubectl's, or 128 and the signal's number.
-pub fn guard_main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(task) = parse(arguments) else {
+pub fn guard_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some(first) = arguments.next() else {
+        return ExitCode::from(2);
+    };
+    if first == START {
+        return start_kubectl(arguments);
+    }
+    let Some(task) = parse(&first, arguments) else {
         return ExitCode::from(2);
     };
     ignore_interrupts();
     adopt_orphans();
-    let code = match spawn_kubectl(&task.program, &task.arguments) {
+    let code = match spawn_starter(&starter_arguments(&task)) {
         Ok(kubectl) => watch(kubectl, task.grace),
-        Err(error) => {
-            let number = error.raw_os_error().unwrap_or(0);
-            // Without harness there is nobody to tell.
-            let _ = writeln!(io::stdout(), "{NOT_STARTED}{number}");
-            ExitCode::from(127)
-        }
+        Err(error) => say_not_started(&error),
     };
     remove_socket(&task.socket);
     // A grandchild may hold a copy of the descriptor; the end is told by the connection itself.
     let _ = rustix::net::shutdown(io::stdout(), rustix::net::Shutdown::Both);
     code
+}
+
+fn starter_arguments(task: &Task) -> Vec<OsString> {
+    let own = rustix::process::getpid().as_raw_nonzero().to_string();
+    let mut all = vec![ARGUMENT.into(), START.into(), own.into(), task.program.clone()];
+    all.extend_from_slice(&task.arguments);
+    all
+}
+
+/// Becomes kubectl, tied to the life of the guard, so that even a killed guard takes it along.
+///
+/// Here a parent-death signal is right: the guard's first thread started this process, and lives as
+/// long as the guard.
+fn start_kubectl(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let guard = arguments.next().and_then(|guard| guard.to_str()?.parse().ok());
+    let (Some(guard), Some(program)) = (guard.and_then(Pid::from_raw), arguments.next()) else {
+        return ExitCode::from(2);
+    };
+    #[cfg(target_os = "linux")]
+    // Where the kernel refuses, the guard alone ends kubectl, as on other systems.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    if rustix::process::getppid() != Some(guard) {
+        // It died before the signal was asked for.
+        return ExitCode::FAILURE;
+    }
+    say_not_started(&become_kubectl(&program, &arguments.collect::<Vec<_>>()))
+}
+
+fn say_not_started(error: &io::Error) -> ExitCode {
+    let number = error.raw_os_error().unwrap_or(0);
+    // Without harness there is nobody to tell.
+    let _ = writeln!(io::stdout(), "{NOT_STARTED}{number}");
+    ExitCode::from(127)
 }
 
 /// Ctrl-C reaches every process of the terminal's foreground group. harness decides what it means;

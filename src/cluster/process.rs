@@ -56,10 +56,15 @@ pub(super) fn spawn_guard(
     Ok(Guard { child, control, stderr })
 }
 
-/// Starts kubectl from the guard: same standard streams, same process group, so that it keeps the
-/// terminal.
-pub(super) fn spawn_kubectl(program: &OsStr, arguments: &[OsString]) -> io::Result<Child> {
-    command(program, arguments).spawn()
+/// Starts this executable once more from the guard: same standard streams, same process group, so
+/// that kubectl, which it becomes, keeps the terminal.
+pub(super) fn spawn_starter(arguments: &[OsString]) -> io::Result<Child> {
+    command(own_executable()?, arguments).spawn()
+}
+
+/// Becomes kubectl. Comes back only if that fails.
+pub(super) fn become_kubectl(program: &OsStr, arguments: &[OsString]) -> io::Error {
+    command(program, arguments).exec()
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that spawns")]

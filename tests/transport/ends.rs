@@ -183,6 +183,20 @@ fn a_kubectl_that_dies_is_noticed_at_once() {
 }
 
 #[test]
+fn a_killed_guard_takes_kubectl_along() {
+    let fake = serving();
+    let connection = fake.connect();
+    let record = fake.record();
+    let guard = i32::try_from(record["parent"].as_i64().unwrap()).unwrap();
+    rustix::process::kill_process(Pid::from_raw(guard).unwrap(), Signal::KILL).unwrap();
+    wait_until("kubectl has died", || !is_running(record["process"].as_u64().unwrap()));
+    let outcome = connection.send(&connection.requests().read_namespace());
+    assert!(matches!(outcome, Outcome::Unknown(_)), "{outcome:?}");
+    drop(connection);
+    fake.assert_gone();
+}
+
+#[test]
 fn a_kubectl_that_is_killed_ends_a_waiting_request() {
     let fake = Fake::answering(json!({ "manner": "hang" }));
     let connection = fake.connect();
