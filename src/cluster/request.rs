@@ -121,6 +121,8 @@ pub enum Expected {
     Nameless(Resource),
     /// A list of objects of this kind.
     List(Resource),
+    /// Plain text: the output of a container. It becomes a JSON string.
+    Log,
     /// The end of the object: a `Status` of success, or the object itself on its way out.
     Deleted {
         /// Its kind.
@@ -171,13 +173,10 @@ impl Request {
     /// Whether the server's own words must not be shown, because a server may repeat the request in
     /// them: it does so when it cannot read a body, and an admission webhook may at any time.
     pub fn is_confidential(&self) -> bool {
-        let resource = match &self.expected {
-            Expected::Object { resource, .. }
-            | Expected::Deleted { resource, .. }
-            | Expected::Nameless(resource)
-            | Expected::List(resource) => *resource,
-        };
-        self.body.is_some() && self.method != Method::Delete && resource == Resource::Secrets
+        let sends_object = matches!(self.method, Method::Post | Method::Patch);
+        let is_secret =
+            matches!(&self.expected, Expected::Object { resource: Resource::Secrets, .. });
+        sends_object && is_secret
     }
 }
 
@@ -283,6 +282,29 @@ impl Requests {
             timeout: self.timeout,
             expected: self.object(resource, name),
         }
+    }
+
+    /// Reads the end of a container's output: at most `lines` lines and `bytes` bytes of it.
+    pub fn read_log(&self, pod: &str, container: &str, lines: u32, bytes: u32) -> Request {
+        Request {
+            method: Method::Get,
+            path: format!("{}/log", self.path(Resource::Pods, pod)),
+            query: vec![
+                ("container", container.to_owned()),
+                ("tailLines", lines.to_string()),
+                ("limitBytes", bytes.to_string()),
+            ],
+            body: None,
+            timeout: self.timeout,
+            expected: Expected::Log,
+        }
+    }
+
+    /// Lists the events about one object, at most `limit` of them.
+    pub fn list_events(&self, uid: &str, limit: u32) -> Request {
+        let mut request = self.list(Resource::Events, "", limit, None);
+        request.query.push(("fieldSelector", format!("involvedObject.uid={uid}")));
+        request
     }
 
     /// Lists the objects of one kind that carry the label, at most `limit` of them, after the

@@ -322,6 +322,22 @@ fn a_secret_is_in_no_outcome() {
 }
 
 #[test]
+fn a_secret_is_on_no_command_line() {
+    let fake = Fake::answering(json!({ "status": 409, "body": {} }));
+    let connection = fake.connect();
+    connection.send(&create_secret());
+    assert!(fake.requests()[0]["body"].as_str().unwrap().contains(CANARY));
+    let record = fake.record();
+    for process in ["process", "parent"] {
+        for file in ["cmdline", "environ"] {
+            let bytes = std::fs::read(format!("/proc/{}/{file}", record[process])).unwrap();
+            assert!(!String::from_utf8_lossy(&bytes).contains(CANARY), "{process} {file}");
+        }
+    }
+    assert!(!connection.stderr_tail().contains(CANARY));
+}
+
+#[test]
 fn a_refused_secret_still_says_why() {
     for (code, reason, message) in [
         (409, "AlreadyExists", "secrets \"s1\" already exists"),

@@ -55,7 +55,6 @@ fn a_pod_uses_its_service_account_and_no_kubeconfig() {
     let fake = Fake::answering(json!({ "body": namespace() }));
     let mut options = fake.options();
     options.context = Context::InCluster { token: fake.kubectl() };
-    options.kubeconfig = Some("/etc/kubeconfig".into());
     let _connection = Connection::open(&options, &clock()).unwrap();
     let arguments = arguments(&fake);
     let is_foreign = |argument: &String| {
@@ -99,6 +98,10 @@ fn options_that_would_mean_something_else_are_refused() {
     for namespace in ["", "a.b", "a/b", ".*", "A", "-a", "a-", "a,b", &"a".repeat(64)] {
         open(&|options| options.namespace = namespace.to_owned());
     }
+    open(&|options| {
+        options.context = Context::InCluster { token: options.kubectl.clone() };
+        options.kubeconfig = Some("/etc/kubeconfig".into());
+    });
     open(&|options| options.impersonate_user = Some(String::new()));
     open(&|options| options.impersonate_groups = vec!["lab".to_owned()]);
 }

@@ -1,7 +1,7 @@
 //! A process that holds a connection and does what standard input says, so that a test can kill it.
 //!
 //! Arguments: kubectl and the folder for the socket. Commands, one a line: `get` reads the namespace
-//! `lab` and prints `done`, `refused` or `unknown`; `panic`; `exit` leaves without dropping anything;
+//! `lab` and prints `done`, `refused` or `unknown: WHY`; `panic`; `exit` leaves without dropping anything;
 //! `end`, or the end of input, drops the connection. It survives SIGINT, as harness does.
 #![expect(
     clippy::disallowed_methods,
@@ -45,7 +45,7 @@ fn hold(options: &ConnectOptions) -> Result<(), Box<dyn std::error::Error>> {
             "get" => match connection.send(&connection.requests().read_namespace()) {
                 Outcome::Done(_) => say("done"),
                 Outcome::Refused(_) => say("refused"),
-                Outcome::Unknown(_) => say("unknown"),
+                Outcome::Unknown(unknown) => say(&format!("unknown: {unknown}")),
             },
             "panic" => panic!("asked to"),
             "exit" => std::process::exit(3),
