@@ -6,7 +6,7 @@
 //! that uses it. Nothing here prints, and no request body is ever part of an error.
 //!
 //! ```text
-//! Connection::send(Request) -> Outcome        request.rs, outcome.rs, classify.rs (all pure)
+//! Connection::send(Request) -> Outcome    api.rs, request.rs, outcome.rs, classify.rs: all pure
 //!   http.rs       plain HTTP/1.1 over the socket, with a deadline and a limit
 //!   proxy.rs      one kubectl from its start to its end
 //!   process.rs    the only file that spawns
@@ -14,6 +14,7 @@
 //! ```
 
 pub mod access;
+pub mod api;
 mod classify;
 pub mod error;
 pub mod guard;
@@ -30,9 +31,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use access::Access;
+pub use api::Requests;
 pub use error::ConnectError;
 pub use outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
-pub use request::{DryRun, Expected, Method, Preconditions, Request, Requests, Resource};
+pub use request::{DryRun, Expected, Method, Preconditions, Request, Resource};
 
 use self::http::Http;
 use self::proxy::Proxy;

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::request::{DryRun, Requests};
+use super::super::api::Requests;
+use super::super::request::DryRun;
 use super::*;
 
 const CANARY: &str = "c2lnbmF0dXJlLWNhbmFyeQ==";
