@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use harness::cluster::{NotSent, Outcome, Unknown, Why};
@@ -20,7 +20,11 @@ struct Holder {
 
 impl Holder {
     fn start(fake: &Fake) -> Self {
-        let mut child = command(probe())
+        Self::of(&mut command(probe()), fake)
+    }
+
+    fn of(command: &mut Command, fake: &Fake) -> Self {
+        let mut child = command
             .arg(fake.kubectl())
             .arg(fake.sockets())
             .stdin(Stdio::piped())
@@ -124,6 +128,22 @@ fn a_hang_up_of_the_whole_group_leaves_nothing() {
         rustix::process::kill_process_group(holder.pid(), signal).unwrap();
         fake.assert_gone();
     }
+}
+
+#[test]
+fn a_hang_up_that_harness_ignores_is_ignored_by_all() {
+    let fake = serving();
+    // As `nohup` does, but without its redirections.
+    let mut holder = Holder::of(
+        command("sh").args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(probe()),
+        &fake,
+    );
+    rustix::process::kill_process_group(holder.pid(), Signal::HUP).unwrap();
+    holder.say("get");
+    assert_eq!(holder.hear(), "done");
+    holder.say("end");
+    assert_eq!(holder.hear(), "ended");
+    fake.assert_gone();
 }
 
 #[test]
