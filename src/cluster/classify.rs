@@ -42,7 +42,11 @@ const MOST_CAUSES: usize = 32;
 pub(super) const WITHHELD: &str = "(withheld, for it may repeat the Secret that was sent)";
 
 /// Says how a request ended that was answered like this.
-pub(super) fn classify(request: &Request, answer: RawAnswer) -> Outcome {
+pub(super) fn classify(request: &Request, mut answer: RawAnswer) -> Outcome {
+    if request.is_confidential() {
+        // A webhook writes these.
+        answer.warnings.fill(WITHHELD.to_owned());
+    }
     match answer.status {
         200..=299 => success(request, answer),
         400..=499 => refusal(request, answer),

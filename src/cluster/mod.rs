@@ -26,6 +26,7 @@ mod proxy;
 pub mod request;
 mod text;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +65,8 @@ pub type StderrObserver = Arc<dyn Fn(&[u8]) + Send + Sync>;
 pub struct ConnectOptions {
     /// kubectl: a path, or a name that is looked up in `PATH`.
     pub kubectl: PathBuf,
-    /// The executable that handles [`guard::ARGUMENT`]; `None` is this process's own.
+    /// The executable whose `main` handles [`guard::ARGUMENT`] before anything else; `None` is this
+    /// process's own, which then must be harness.
     pub guard: Option<PathBuf>,
     /// `--kubeconfig`; `None` leaves it to kubectl (`KUBECONFIG`, then `~/.kube/config`).
     pub kubeconfig: Option<PathBuf>,
@@ -79,6 +81,9 @@ pub struct ConnectOptions {
     /// What this command needs.
     pub access: Access,
     /// How long one request of [`Connection::requests`] may take, answer and all.
+    ///
+    /// kubectl gets its credentials within the first one, so that one needs more time where a person
+    /// has to log in.
     pub request_timeout: Duration,
     /// How long kubectl may take to serve.
     pub ready_timeout: Duration,
@@ -122,6 +127,15 @@ pub struct Connection {
     requests: Requests,
     http: Http,
     proxy: Proxy,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connection")
+            .field("requests", &self.requests)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Connection {

@@ -268,7 +268,7 @@ fn late_answers_end_at_the_deadline() {
         let (outcome, taken) = time(|| connection.send(&request));
         let Outcome::Unknown(unknown) = outcome else { panic!("{rule}: {outcome:?}") };
         assert_eq!(unknown.why, Why::Late { allowed: SHORT }, "{rule}");
-        assert!(taken >= SHORT && taken < SHORT * 2, "{rule}: {taken:?}");
+        assert!(taken >= SHORT && taken < SHORT * 3, "{rule}: {taken:?}");
         // What hangs does not hold up the end.
         let ((), taken) = time(|| drop(connection));
         assert!(taken < SHORT, "{taken:?}");
@@ -296,13 +296,14 @@ fn a_flood_is_cut_off() {
 fn a_secret_is_in_no_outcome() {
     let echo = format!("cannot decode {{\"data\":{{\"mission_url\":\"{CANARY}\"}}}}");
     let webhook = format!("admission webhook \"w\" denied the request: {CANARY}");
+    let warning = format!("299 - \"odd: {CANARY}\"");
     let causes = json!({ "causes": [{ "reason": "FieldValueInvalid", "message": echo }] });
     let mut stored = job("s1");
     stored["kind"] = json!("Secret");
     stored["apiVersion"] = json!("v1");
     stored["data"] = json!({ "mission_url": CANARY });
     for rule in [
-        json!({ "status": 201, "body": stored }),
+        json!({ "status": 201, "body": stored, "headers": [["Warning", warning]] }),
         json!({ "status": 400, "body": status(400, "BadRequest", &echo, causes.clone()) }),
         json!({ "status": 422, "body": status(422, "Invalid", &echo, causes) }),
         json!({ "status": 403, "body": status(403, "Forbidden", &webhook, json!({})) }),
@@ -313,6 +314,7 @@ fn a_secret_is_in_no_outcome() {
         json!({ "status": 200, "body": echo }),
     ] {
         let outcome = ask(&create_secret(), rule);
+        assert!(!matches!(&outcome, Outcome::Done(answer) if answer.warnings.is_empty()));
         assert!(!format!("{outcome:?}").contains(CANARY), "{outcome:?}");
         if let Outcome::Unknown(unknown) = outcome {
             assert!(!unknown.to_string().contains(CANARY));

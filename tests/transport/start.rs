@@ -3,10 +3,10 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use harness::cluster::{ConnectError, Connection, Context, Outcome};
+use harness::cluster::{ConnectError, Connection, Context, Outcome, guard};
 use serde_json::{Value, json};
 
-use crate::kit::{Fake, clock, namespace, time};
+use crate::kit::{Fake, clock, command, namespace, probe, time};
 
 const SHORT: Duration = Duration::from_secs(2);
 
@@ -168,7 +168,7 @@ fn a_kubectl_that_never_serves_is_ended() {
     assert!(matches!(error, ConnectError::NotReady { .. }), "{text}");
     assert!(text.contains("within 2 s"), "{text}");
     assert!(text.ends_with("waiting for the moon"), "{text}");
-    assert!(taken >= SHORT && taken < SHORT * 2, "{taken:?}");
+    assert!(taken >= SHORT && taken < SHORT * 3, "{taken:?}");
     fake.assert_gone();
 }
 
@@ -213,4 +213,16 @@ fn a_long_folder_is_passed_over() {
     assert!(error.contains("is too long; /nonexistent: "), "{error}");
     assert!(error.ends_with("set TMPDIR to a short path that can be written"), "{error}");
     assert_eq!(std::fs::read_dir(long).unwrap().count(), 0);
+}
+
+#[test]
+fn a_guard_without_a_task_says_so() {
+    for arguments in [&[][..], &["soon"], &["500", "/nonexistent/s"], &["start", "1"]] {
+        let status = command(probe()).arg(guard::ARGUMENT).args(arguments).status().unwrap();
+        assert_eq!(status.code(), Some(2), "{arguments:?}");
+    }
+    // Its guard has gone before it began.
+    let status =
+        command(probe()).args([guard::ARGUMENT, "start", "1", "/bin/true"]).status().unwrap();
+    assert_eq!(status.code(), Some(1));
 }
