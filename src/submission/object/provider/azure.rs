@@ -18,7 +18,6 @@ pub(super) static STORE: Store = Store {
     dialects: &[&DIALECT],
     families: &[Family::AzureSas],
     guard: S3Guard::Free(IF_NONE_MATCH),
-    guard_gap: None,
 };
 
 pub(super) static DIALECT: Dialect = Dialect {

@@ -14,7 +14,6 @@ pub(super) static STORE: Store = Store {
     dialects: &[&DIALECT, &s3::DIALECT],
     families: &[Family::SigV4],
     guard: S3Guard::Unsupported,
-    guard_gap: None,
 };
 
 static DIALECT: Dialect = Dialect {

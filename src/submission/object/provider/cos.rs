@@ -20,7 +20,6 @@ pub(super) static STORE: Store = Store {
     dialects: &[&DIALECT, &s3::DIALECT],
     families: &[Family::Cos, Family::SigV4],
     guard: S3Guard::Listed(FORBID_OVERWRITE),
-    guard_gap: Some("x-cos-forbid-overwrite"),
 };
 
 pub(super) static DIALECT: Dialect = Dialect {

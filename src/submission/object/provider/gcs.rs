@@ -24,7 +24,6 @@ pub(super) static STORE: Store = Store {
     dialects: &[&DIALECT, &s3::DIALECT],
     families: &[Family::GcsV4, Family::GcsV2, Family::SigV4, Family::SigV2],
     guard: S3Guard::Listed(GENERATION_MATCH),
-    guard_gap: None,
 };
 
 pub(super) static DIALECT: Dialect = Dialect {

@@ -59,6 +59,11 @@ pub static URL_DOTTED_BUCKET: Code = Code {
 the certificate check of every HTTPS client. Sign the URL in path style (the bucket as the first part of the path).",
 };
 
+pub(crate) use self::cos::FORBID_OVERWRITE as COS_FORBID_OVERWRITE;
+pub(crate) use self::gcs::GENERATION_MATCH as GCS_GENERATION_MATCH;
+pub(crate) use self::obs::FORBID_OVERWRITE as OBS_FORBID_OVERWRITE;
+pub(crate) use self::oss::FORBID_OVERWRITE as OSS_FORBID_OVERWRITE;
+
 /// How a store compares keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
@@ -109,8 +114,6 @@ pub(crate) struct Store {
     pub(crate) families: &'static [Family],
     /// How a PUT signed with Signature Version 4 is guarded.
     pub(crate) guard: S3Guard,
-    /// Said about every guarded PUT.
-    pub(crate) guard_gap: Option<&'static str>,
 }
 
 /// What a store's file read out of host and path.

@@ -18,7 +18,6 @@ pub(super) static STORE: Store = Store {
     dialects: &[&DIALECT, &s3::DIALECT],
     families: &[Family::Obs, Family::SigV4, Family::SigV2],
     guard: S3Guard::Listed(FORBID_OVERWRITE),
-    guard_gap: None,
 };
 
 pub(super) static DIALECT: Dialect = Dialect {

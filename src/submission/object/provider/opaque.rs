@@ -31,7 +31,6 @@ pub(super) static STORE: Store = Store {
         Family::CloudFront,
     ],
     guard: S3Guard::Free(IF_NONE_MATCH),
-    guard_gap: None,
 };
 
 /// The place of an object on a host about which nothing is known; the query is added to the key later.

@@ -24,7 +24,6 @@ pub(super) static STORE: Store = Store {
     dialects: &[&DIALECT, &s3::DIALECT],
     families: &[Family::OssV1, Family::OssV2, Family::OssV4, Family::SigV4, Family::SigV2],
     guard: S3Guard::Listed(FORBID_OVERWRITE),
-    guard_gap: Some("x-oss-forbid-overwrite"),
 };
 
 pub(super) static DIALECT: Dialect = Dialect {

@@ -21,7 +21,6 @@ pub(super) static STORE: Store = Store {
     dialects: &[&DIALECT],
     families: &[Family::SigV4, Family::SigV4A, Family::SigV2],
     guard: S3Guard::Free(IF_NONE_MATCH),
-    guard_gap: None,
 };
 
 /// The parameters of the S3 API, which most other stores speak too.

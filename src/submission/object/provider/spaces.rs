@@ -15,7 +15,6 @@ pub(super) static STORE: Store = Store {
     dialects: &[&s3::DIALECT],
     families: &[Family::SigV4, Family::SigV2],
     guard: S3Guard::Free(IF_NONE_MATCH),
-    guard_gap: None,
 };
 
 fn locate(authority: &Authority, path: &ObjectPath<'_>) -> Result<Option<Found>, Fault> {
