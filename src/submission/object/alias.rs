@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use zeroize::Zeroizing;
+
 use super::ObjectUrl;
 use super::authority::Authority;
 use super::identity::ObjectIdentity;
@@ -69,7 +71,13 @@ impl EndpointAliases {
             None | Some((_, "")) => String::new(),
             Some((_, query)) => format!("?{query}"),
         };
-        let target = format!("{}{}{query}", endpoint.trim_end_matches('/'), url.raw_path());
+        let query = Zeroizing::new(query);
+        let target = Zeroizing::new(format!(
+            "{}{}{}",
+            endpoint.trim_end_matches('/'),
+            url.raw_path(),
+            *query
+        ));
         ObjectUrl::parse(&target).ok().map(|url| url.identity().clone())
     }
 }

@@ -28,7 +28,7 @@ pub enum Family {
     Cos,
     /// Huawei OBS.
     Obs,
-    /// Amazon CloudFront.
+    /// Amazon `CloudFront`.
     CloudFront,
 }
 

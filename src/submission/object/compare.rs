@@ -95,8 +95,8 @@ fn compare_known(left: &ObjectIdentity, right: &ObjectIdentity) -> Comparison {
         return Comparison::Different;
     }
     // A host without region reaches the bucket in whatever region it lies.
-    let same_space = left.space() == right.space()
-        || (provider != Provider::Azure && (left.space().is_empty() || right.space().is_empty()));
+    let same_space =
+        left.space() == right.space() || left.space().is_empty() || right.space().is_empty();
     if !same_space {
         let account = |space: &str| space.split('.').next().unwrap_or_default().to_owned();
         let same_account = account(left.space()) == account(right.space());

@@ -205,3 +205,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_code_is_listed() {
+    let sources = [
+        include_str!("mod.rs"),
+        include_str!("alias.rs"),
+        include_str!("authority.rs"),
+        include_str!("compare.rs"),
+        include_str!("encoding.rs"),
+        include_str!("identity.rs"),
+        include_str!("lexical.rs"),
+        include_str!("path.rs"),
+        include_str!("query.rs"),
+        include_str!("provider/mod.rs"),
+    ];
+    let declared: usize =
+        sources.iter().map(|source| source.matches(": Code = Code {").count()).sum();
+    assert_eq!(declared, CODES.len());
+}

@@ -1,4 +1,4 @@
-//! Signatures that state the instant of their end in `Expires`: AWS version 2, OSS V1, Google's V2, OBS, CloudFront.
+//! Signatures that state the instant of their end in `Expires`: AWS version 2, OSS V1, Google's V2, OBS, `CloudFront`.
 
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use super::{Signature, dated};
 use crate::submission::object::Family;
 use crate::submission::problem::{Code, Fault};
 
-/// What clocks of signer, store and cluster may differ by; Azure advises and MinIO allows as much.
+/// What clocks of signer, store and cluster may differ by; Azure advises and `MinIO` allows as much.
 pub const MARGIN: SignedDuration = SignedDuration::from_mins(15);
 
 /// A URL is expired.

@@ -51,7 +51,7 @@ fn locate(authority: &Authority, path: &ObjectPath<'_>) -> Result<Option<Found>,
         return Ok(None);
     };
     let (bucket, region) = match labels.as_slice() {
-        [.., "file"] | [.., "picsh" | "picgz" | "piccd" | "pictj" | "image"] => {
+        [.., "file" | "picsh" | "picgz" | "piccd" | "pictj" | "image"] => {
             return Ok(Some(Found::Hidden));
         }
         [bucket, "cos" | "cos-internal", "accelerate"] => (Some(*bucket), ""),

@@ -1,4 +1,4 @@
-//! Every other host: own stores (MinIO, Ceph and others), custom domains, content delivery networks.
+//! Every other host: own stores (`MinIO`, Ceph and others), custom domains, content delivery networks.
 //!
 //! What lies behind such a host cannot be read from its URLs, so the whole authority, path and remaining query
 //! are the identity, and comparing is cautious.

@@ -149,7 +149,7 @@ enum Host<'a> {
 fn read_host<'a>(labels: &[&'a str], domain: &str) -> Result<Host<'a>, Fault> {
     let bucket = |labels: &[&str]| labels.join(".");
     let host = match labels {
-        [.., "s3-global"] | [.., "vpce"] => Host::Hidden,
+        [.., "s3-global" | "vpce"] => Host::Hidden,
         [access_point, service, "dualstack", region] | [access_point, service, region]
             if is_region(region)
                 && matches!(*service, "s3-accesspoint" | "s3-accesspoint-fips" | "s3-outposts") =>

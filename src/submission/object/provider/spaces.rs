@@ -1,4 +1,4 @@
-//! DigitalOcean Spaces.
+//! `DigitalOcean` Spaces.
 //!
 //! A Space's name is unique in its region. The CDN host serves the same object, perhaps an older copy.
 
