@@ -145,12 +145,17 @@ fn compare_unknown(left: &ObjectIdentity, right: &ObjectIdentity) -> Comparison 
         .map(ObjectIdentity::space)
         .collect();
     let unknown: Vec<&str> = unknown.into_iter().collect();
+    let found = if same_host {
+        format!(
+            "paths on {} that agree after their first part, which may be a bucket or lead to one",
+            left.space()
+        )
+    } else {
+        format!("the same key, and {} does not show which bucket it leads to", unknown.join(" or "))
+    };
     Comparison::Ambiguous(Fault::new(
         &OBJECTS_HOST_UNKNOWN,
-        format!(
-            "the same key, and {} does not show which bucket it leads to",
-            unknown.join(" or ")
-        ),
+        found,
         "objects that are certainly different",
         "use the store's own endpoint, declare the host as an endpoint alias in the profile, or use other keys",
     ))

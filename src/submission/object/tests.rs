@@ -224,3 +224,32 @@ fn every_code_is_listed() {
         sources.iter().map(|source| source.matches(": Code = Code {").count()).sum();
     assert_eq!(declared, CODES.len());
 }
+
+/// Every URL of the vectors against every other: the order does not matter, nothing differs from itself, and what is
+/// the same has one result identity unless a host leaves the region open, through which no result is written.
+#[test]
+fn comparing_is_an_equivalence_where_it_is_certain() {
+    let rows: Vec<Value> =
+        serde_json::from_str(include_str!("../../../tests/vectors/object-pairs.json")).unwrap();
+    let urls: Vec<ObjectUrl> = rows
+        .iter()
+        .flat_map(|row| [&row["a"], &row["b"]])
+        .filter_map(|text| ObjectUrl::parse(text.as_str().unwrap()).ok())
+        .collect();
+    assert!(urls.len() > 140, "{}", urls.len());
+    let none = EndpointAliases::default();
+    for left in &urls {
+        assert_eq!(compare(left, left, &none), Comparison::Same);
+        for right in &urls {
+            let result = compare(left, right, &none);
+            assert_eq!(result, compare(right, left, &none), "{left} {right}");
+            let one_identity =
+                left.identity().result_identity() == right.identity().result_identity();
+            let writable = left.read_only().is_none() && right.read_only().is_none();
+            match result {
+                Comparison::Same => assert!(one_identity || !writable, "{left} {right}"),
+                Comparison::Different | Comparison::Ambiguous(_) => assert!(!one_identity),
+            }
+        }
+    }
+}

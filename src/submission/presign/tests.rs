@@ -278,8 +278,8 @@ fn guards() {
         |query: &str, name: &str| query.replace("Headers=host", &format!("Headers=host%3B{name}"));
     let oss1 = "OSSAccessKeyId=L&Expires=1796115600&Signature=x";
     let goog2 = "GoogleAccessId=a%40b&Expires=1796115600&Signature=x";
-    let obs = "https://ex-bkt.obs.cn-north-4.myhuaweicloud.com/k?";
-    let obs1 = "AccessKeyId=F&Expires=1796115600&Signature=x";
+    let huawei = "https://ex-bkt.obs.cn-north-4.myhuaweicloud.com/k?";
+    let huawei_query = "AccessKeyId=F&Expires=1796115600&Signature=x";
     let oss_guard = ("x-oss-forbid-overwrite", "true");
     for (text, headers, expected) in [
         (format!("{S3}{SIGV4}"), &[][..], NINE),
@@ -335,8 +335,8 @@ fn guards() {
             &[],
             NINE,
         ),
-        (format!("{obs}{obs1}"), &[], "guard-missing"),
-        (format!("{obs}{obs1}"), &[("x-obs-forbid-overwrite", "true")], NINE),
+        (format!("{huawei}{huawei_query}"), &[], "guard-missing"),
+        (format!("{huawei}{huawei_query}"), &[("x-obs-forbid-overwrite", "true")], NINE),
         (
             format!("https://s3.us-west-004.backblazeb2.com/ex-bkt/k?{SIGV4}"),
             &[],
