@@ -159,6 +159,9 @@ fn forms_of_version_four() {
     for (change, expected) in [
         (("", ""), NINE),
         (("3600", "604801"), "signature-lifetime"),
+        (("3600", "604800"), "2026-12-08T08:00:00Z"),
+        (("3600", "0"), "signature-lifetime"),
+        (("Headers=host", "Headers=range"), "signature-malformed"),
         (("3600", "%2B3600"), "signature-lifetime"),
         (("3600", "99999999999999999999"), "signature-lifetime"),
         (("X-Amz-Expires=3600&", ""), "signature-incomplete"),
@@ -489,6 +492,20 @@ fn temporary_credentials_end_the_url() {
         assert!(signature.temporary);
         assert_eq!(signature.expires, Some(at(expected)));
     }
+    // MinIO's token states its end, 08:30; the smaller instant counts.
+    let token = "e30.eyJleHAiOjE3OTYxMTM4MDB9.x";
+    let text = format!("{MINIO}{SIGV4}&X-Amz-Security-Token={token}");
+    for (end, expected) in [
+        (None, "2026-12-01T08:30:00Z"),
+        (Some("2026-12-01T08:20:00Z"), "2026-12-01T08:20:00Z"),
+        (Some("2026-12-02T00:00:00Z"), "2026-12-01T08:30:00Z"),
+    ] {
+        let signed = inspect(&url(&text), Method::Get, &BTreeMap::new(), end.map(at)).unwrap();
+        assert_eq!(signed.signature().unwrap().expires, Some(at(expected)));
+    }
+    // The public clouds' tokens are opaque, whatever they look like.
+    let text = text.replace(MINIO, S3);
+    assert_eq!(get(&text), "credentials-end-unknown");
     // A permanent key does not end with the credentials of another URL.
     let signed = inspect(
         &url(&format!("{S3}{SIGV4}")),
