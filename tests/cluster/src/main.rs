@@ -1,8 +1,6 @@
 //! `harness-test-cluster`: a throw-away control plane by hand.
 
-#![expect(clippy::print_stdout, reason = "a program for people prints")]
-
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -60,28 +58,26 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Up { state, fsync } => up(state, &Options { fsync, ..Options::default() }),
         Command::Down { state } => end_detached(&std::path::absolute(state)?),
-        Command::Build => {
-            println!("{}", Programs::obtain()?.folder().display());
-            Ok(())
-        }
+        Command::Build => Ok(writeln!(io::stdout(), "{}", Programs::obtain()?.folder().display())?),
     }
 }
 
 fn up(state: Option<PathBuf>, options: &Options) -> Result<()> {
     if let Some(state) = state {
         let cluster = ControlPlane::start_in(options, &std::path::absolute(state)?)?;
-        describe(&cluster);
+        describe(&cluster)?;
         return cluster.detach();
     }
     let cluster = ControlPlane::start(options)?;
-    describe(&cluster);
+    describe(&cluster)?;
     io::copy(&mut io::stdin(), &mut io::sink())?;
     Ok(())
 }
 
 /// Lines of `NAME=value`, fit for `export`.
-fn describe(cluster: &ControlPlane) {
-    println!("KUBECONFIG={}", cluster.kubeconfig().display());
-    println!("CONTEXT={ADMIN_CONTEXT}");
-    println!("KUBECTL={}", cluster.kubectl().display());
+fn describe(cluster: &ControlPlane) -> io::Result<()> {
+    let mut output = io::stdout();
+    writeln!(output, "KUBECONFIG={}", cluster.kubeconfig().display())?;
+    writeln!(output, "CONTEXT={ADMIN_CONTEXT}")?;
+    writeln!(output, "KUBECTL={}", cluster.kubectl().display())
 }
