@@ -1,5 +1,7 @@
 // The programs of a real control plane, built from the Go module proxy. Nothing here is Go source:
-// the `tool` lines name the programs, `go.sum` pins every byte that they are made of.
+// the `tool` lines name the programs, `go.sum` pins every byte that they are made of. To take a newer
+// Kubernetes, change its version and those at the end, and run `go mod tidy`. etcd is of the version whose
+// client is part of that API server.
 module harness.invalid/test-cluster
 
 go 1.26.0

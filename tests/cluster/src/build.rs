@@ -22,11 +22,6 @@ use crate::wait;
 const GO_MOD: &str = include_str!("../go/go.mod");
 const GO_SUM: &str = include_str!("../go/go.sum");
 
-/// The Kubernetes release in `go.mod`; unstamped programs call themselves `v0.0.0-master`.
-const KUBERNETES: &str = "v1.37.2";
-const KUBERNETES_MAJOR: &str = "1";
-const KUBERNETES_MINOR: &str = "37";
-
 /// Each program and the Go package that it is built from, the quickest first.
 const PACKAGES: [(&str, &str); 4] = [
     ("etcd", "go.etcd.io/etcd/server/v3"),
@@ -112,7 +107,19 @@ fn key() -> Result<String> {
     Ok(key)
 }
 
+/// The release that `go.mod` requires, such as `1.37.2`.
+fn kubernetes_version() -> &'static str {
+    let requirement = |line: &'static str| line.trim().strip_prefix("k8s.io/kubernetes v");
+    let rest = GO_MOD.lines().find_map(requirement).expect("go.mod requires k8s.io/kubernetes");
+    let length = rest.find(' ').unwrap_or(rest.len());
+    &rest[..length]
+}
+
+/// Flags of `go build`; programs without the stamped version call themselves `v0.0.0-master`.
 fn flags() -> [String; 5] {
+    let release = kubernetes_version();
+    let mut numbers = release.split('.');
+    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     let version = "k8s.io/component-base/version";
     [
         "-trimpath".to_owned(),
@@ -120,8 +127,8 @@ fn flags() -> [String; 5] {
         "-mod=readonly".to_owned(),
         "-ldflags".to_owned(),
         format!(
-            "-s -w -X {version}.gitVersion={KUBERNETES} -X {version}.gitMajor={KUBERNETES_MAJOR} \
-             -X {version}.gitMinor={KUBERNETES_MINOR}"
+            "-s -w -X {version}.gitVersion=v{release} -X {version}.gitMajor={major} \
+             -X {version}.gitMinor={minor}"
         ),
     ]
 }
@@ -152,7 +159,8 @@ fn build(cache: &Path, key: &str, folder: &Path) -> Result<()> {
     sweep(cache, key)?;
     let state = cache.join(format!("{key}.building.{}", wait::random_name()));
     say(&format!(
-        "building etcd, kubectl and Kubernetes {KUBERNETES} once, about 6 minutes on two cores, into {}",
+        "building etcd, kubectl and Kubernetes {} once, about 6 minutes on two cores, into {}",
+        kubernetes_version(),
         folder.display()
     ));
     let mut progress = Progress::start();
@@ -229,6 +237,23 @@ impl Progress {
         while is_running(compiler) {
             self.say(|elapsed| format!("building {what} ({elapsed})"));
             thread::sleep(PAUSE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stamped_version_and_its_modules() {
+        let release = kubernetes_version();
+        assert!(flags()[4].contains(&format!(".gitVersion=v{release} ")), "{:?}", flags());
+        let staging = release.strip_prefix("1.").unwrap();
+        let replaced: Vec<&str> = GO_MOD.lines().filter(|line| line.contains(" => ")).collect();
+        assert_eq!(replaced.len(), 33);
+        for line in replaced {
+            assert!(line.ends_with(&format!(" v0.{staging}")), "{line}");
         }
     }
 }

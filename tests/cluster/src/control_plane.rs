@@ -62,6 +62,12 @@ impl ControlPlane {
 
     /// As [`start`](Self::start), with all state in a folder that must not exist yet.
     pub fn start_in(options: &Options, state: &Path) -> Result<Self> {
+        if state.exists() {
+            bail!(
+                "{} exists; name a new folder, since all in it is removed at the end",
+                state.display()
+            );
+        }
         let programs = Programs::obtain()?;
         let mut attempt = 1;
         loop {

@@ -46,6 +46,7 @@ pub use wait::until;
 
 /// The control plane that all tests of this process share; started by the first call.
 ///
+/// Under a runner that gives each test its own process, each has its own control plane.
 /// A test that stops or pauses a component starts its own with [`ControlPlane::start`].
 ///
 /// # Panics

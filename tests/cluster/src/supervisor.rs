@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -131,6 +132,9 @@ impl Drop for Supervisor {
 /// Ends a control plane that was detached, by its folder, and waits until it is gone.
 pub fn end_detached(state: &Path) -> Result<()> {
     let orders = state.join("orders");
+    if !fs::metadata(&orders).is_ok_and(|found| found.file_type().is_fifo()) {
+        bail!("no control plane runs in {}", state.display());
+    }
     // Without a reader, a FIFO cannot be opened for writing without waiting (ENXIO, open(2)).
     let fifo = rustix::fs::open(&orders, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty())
         .with_context(|| format!("no control plane runs in {}", state.display()))?;

@@ -74,6 +74,8 @@ fn one_in_the_background_stays_until_it_is_ended() {
     assert!(child.wait().unwrap().success());
     let processes = processes(&state);
     assert!(processes.iter().all(|process| is_running(*process)));
+    let error = ControlPlane::start_in(&Options::default(), &state).unwrap_err();
+    assert!(error.to_string().contains("name a new folder"), "{error:#}");
     let down = || {
         let program = env!("CARGO_BIN_EXE_harness-test-cluster");
         Command::new(program).arg("down").arg("--state").arg(&state).output().unwrap()

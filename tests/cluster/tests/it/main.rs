@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "these tests run programs and wait for them")]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
 
+mod build;
 mod cluster;
 mod fault;
 mod lifecycle;
