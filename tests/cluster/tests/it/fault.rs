@@ -2,12 +2,16 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use harness_test_cluster::fault::{Action, Answer, Exchange, FaultProxy, Requests};
 use harness_test_cluster::{ADMIN_CONTEXT, ControlPlane, shared};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::{create_raw, kubectl, secret, secrets, stderr};
 
@@ -157,6 +161,82 @@ fn delays_and_trickles() {
         assert!(get(&proxy, "/readyz").ends_with("ok"));
         assert!(start.elapsed() >= pause, "{:?}", start.elapsed());
     }
+}
+
+#[test]
+fn kubectl_obeys_retry_after_and_meets_its_own_object() {
+    let (cluster, proxy, namespace) = set_up();
+    let answer = Answer::new(500, "application/json", "{}").header("Retry-After", "1");
+    proxy.when(Requests::new("POST", "/secrets").nth(1), Action::ReplaceResponse(answer));
+    let arguments = ["create", "--validate=false", "-n", &namespace, "-f", "-"];
+    let output = kubectl(cluster, proxy.kubeconfig(), ADMIN_CONTEXT, &arguments, &secret("one"));
+    assert!(stderr(&output).contains("(AlreadyExists)"), "{}", stderr(&output));
+    assert_eq!(
+        posts(&proxy).iter().map(|post| post.sent).collect::<Vec<_>>(),
+        [Some(500), Some(409)]
+    );
+}
+
+/// `kubectl proxy` on a Unix socket; ended with this value.
+struct KubectlProxy {
+    child: Child,
+    folder: TempDir,
+}
+
+impl KubectlProxy {
+    fn start(cluster: &ControlPlane, kubeconfig: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Command::new(cluster.kubectl())
+            .env("KUBERC", "off")
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .args(["--context", ADMIN_CONTEXT, "proxy", "--unix-socket"])
+            .arg(folder.path().join("socket"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("Starting to serve"), "{line}");
+        Self { child, folder }
+    }
+
+    fn post(&self, path: &str, body: &Value) -> String {
+        let mut stream = UnixStream::connect(self.folder.path().join("socket")).unwrap();
+        let body = body.to_string();
+        let length = body.len();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+impl Drop for KubectlProxy {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn faults_behind_kubectl_proxy() {
+    let (cluster, proxy, namespace) = set_up();
+    let front = KubectlProxy::start(cluster, proxy.kubeconfig());
+    let path = secrets(&namespace);
+    assert!(front.post(&path, &secret("one")).starts_with("HTTP/1.1 201 "));
+    proxy.when(Requests::new("POST", "/secrets").nth(1), Action::LoseResponse);
+    // On a connection that was used before, and nevertheless sent once.
+    let answer = front.post(&path, &secret("two"));
+    assert!(answer.contains("\r\nContent-Type: text/plain") && answer.contains("EOF"), "{answer}");
+    assert_eq!(cluster.count_secrets(&namespace), 2);
+    assert_eq!(posts(&proxy).len(), 2);
+    assert!(front.post(&path, &secret("two")).starts_with("HTTP/1.1 409 "));
 }
 
 #[test]

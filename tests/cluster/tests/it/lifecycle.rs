@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use harness_test_cluster::{Component, ControlPlane, Options, is_running, until};
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, getpgid, kill_process};
 
 use crate::{secret, secrets};
 
@@ -48,12 +48,28 @@ fn up(arguments: &[&str]) -> (Child, PathBuf) {
 
 #[test]
 fn a_killed_process_leaves_nothing() {
+    for signal in [Signal::KILL, Signal::INT] {
+        let (mut child, state) = up(&[]);
+        let processes = processes(&state);
+        assert!(processes.iter().all(|process| is_running(*process)));
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert!(!child.wait().unwrap().success());
+        assert_gone(&state, &processes);
+    }
+}
+
+#[test]
+fn a_terminated_supervisor_leaves_nothing() {
     let (mut child, state) = up(&[]);
     let processes = processes(&state);
-    assert!(processes.iter().all(|process| is_running(*process)));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let supervisor = fs::read_to_string(state.join("supervisor.pid")).unwrap();
+    let supervisor = Pid::from_raw(supervisor.trim().parse().unwrap()).unwrap();
+    // Ctrl-C in a terminal goes to a whole group, and must not reach the programs before their user.
+    assert_ne!(getpgid(Some(supervisor)).unwrap(), getpgid(None).unwrap());
+    kill_process(supervisor, Signal::TERM).unwrap();
     assert_gone(&state, &processes);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]
