@@ -1,7 +1,7 @@
 //! The parts of a control plane, where they listen and the arguments that they are started with.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
@@ -150,6 +150,7 @@ fn controller_manager(state: &Path, credentials: &Credentials) -> Vec<String> {
     ]
 }
 
-pub(crate) fn controller_manager_kubeconfig(state: &Path) -> std::path::PathBuf {
+/// Where the controllers find the API server.
+pub(crate) fn controller_manager_kubeconfig(state: &Path) -> PathBuf {
     state.join("controller-manager.kubeconfig")
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -62,6 +62,7 @@ impl ControlPlane {
 
     /// As [`start`](Self::start), with all state in a folder that must not exist yet.
     pub fn start_in(options: &Options, state: &Path) -> Result<Self> {
+        let state = &path::absolute(state)?;
         if state.exists() {
             bail!(
                 "{} exists; name a new folder, since all in it is removed at the end",
@@ -110,7 +111,7 @@ impl ControlPlane {
             changing: Mutex::new(Changing { supervisor, running, kubeconfig, users: 0, files: 0 }),
         };
         for component in Component::ALL {
-            this.try_start_component(component)?;
+            this.start_component(component)?;
         }
         Ok(this)
     }
@@ -175,7 +176,7 @@ impl ControlPlane {
 
     /// Starts it again, at the same address, and waits until it is ready.
     pub fn start_api_server(&self) -> Result<()> {
-        self.try_start_component(Component::ApiServer)
+        self.start_component(Component::ApiServer)
     }
 
     /// Kills the API server, starts it again and waits until it is ready.
@@ -184,14 +185,14 @@ impl ControlPlane {
         self.start_api_server()
     }
 
-    /// Kills etcd; [`Options::fsync`] decides what a crash of the whole machine would lose, this loses nothing.
+    /// Kills etcd; what it has confirmed is in its files, whether or not they were synced to disk.
     pub fn stop_etcd(&self) -> Result<()> {
         self.stop(Component::Etcd)
     }
 
     /// Starts it again and waits until the API server, if it runs, is ready.
     pub fn start_etcd(&self) -> Result<()> {
-        self.try_start_component(Component::Etcd)
+        self.start_component(Component::Etcd)
     }
 
     /// Kills a component.
@@ -204,7 +205,40 @@ impl ControlPlane {
 
     /// Starts a component that was stopped and waits until it is ready.
     pub fn start_component(&self, component: Component) -> Result<()> {
-        self.try_start_component(component)
+        let process = {
+            let mut changing = self.changing();
+            if changing.runs(component) {
+                bail!("{} runs already", component.name());
+            }
+            let argv = argv(
+                component,
+                &self.programs,
+                &self.state,
+                self.ports,
+                &self.credentials,
+                &self.options,
+            );
+            let process = changing.supervisor.start_part(component.name(), &argv)?;
+            changing.running.insert(component, process);
+            process
+        };
+        let mut died = false;
+        let ready = wait::until(READY, || {
+            died = !is_running(process);
+            died || self.is_ready(component)
+        });
+        if ready && !died {
+            return Ok(());
+        }
+        let name = component.name();
+        let what = if died {
+            format!("{name} ended by itself")
+        } else {
+            format!("{name} was not ready after {} s", READY.as_secs())
+        };
+        let log = log_tail(&self.state, name);
+        self.stop(component)?;
+        bail!("{what}; {log}")
     }
 
     /// Stops a component in its tracks (SIGSTOP): its connections stay open and silent.
@@ -239,41 +273,6 @@ impl ControlPlane {
             .get(&component)
             .with_context(|| format!("{} was stopped", component.name()))?;
         Ok(kill_process(*process, signal)?)
-    }
-
-    fn try_start_component(&self, component: Component) -> Result<()> {
-        let process = {
-            let mut changing = self.changing();
-            if changing.runs(component) {
-                bail!("{} runs already", component.name());
-            }
-            let argv = argv(
-                component,
-                &self.programs,
-                &self.state,
-                self.ports,
-                &self.credentials,
-                &self.options,
-            );
-            let process = changing.supervisor.start_part(component.name(), &argv)?;
-            changing.running.insert(component, process);
-            process
-        };
-        let mut died = false;
-        let ready = wait::until(READY, || {
-            died = !is_running(process);
-            died || self.is_ready(component)
-        });
-        if ready && !died {
-            return Ok(());
-        }
-        let name = component.name();
-        let what = if died {
-            format!("{name} ended by itself")
-        } else {
-            format!("{name} was not ready after {} s", READY.as_secs())
-        };
-        bail!("{what}; {}", log_tail(&self.state, name))
     }
 
     fn is_ready(&self, component: Component) -> bool {

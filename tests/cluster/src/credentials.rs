@@ -45,7 +45,7 @@ impl Credentials {
         let server_certificate =
             server()?.signed_by(&server_key, &Issuer::from_params(&authority, &authority_key))?;
         let service_account_key = KeyPair::generate()?;
-        let stranger = authority_named_stranger()?;
+        let wrong = wrong_authority()?;
 
         let token = || format!("{}{}", wait::random_name(), wait::random_name());
         let this = Self {
@@ -61,7 +61,7 @@ impl Credentials {
             user_tokens: (0..USERS).map(|_| token()).collect(),
         };
         fs::write(&this.authority, authority_certificate.pem())?;
-        fs::write(&this.wrong_authority, stranger)?;
+        fs::write(&this.wrong_authority, wrong)?;
         fs::write(&this.server_certificate, server_certificate.pem())?;
         fs::write(&this.server_key, server_key.serialize_pem())?;
         fs::write(&this.service_account_key, service_account_key.serialize_pem())?;
@@ -101,7 +101,7 @@ fn authority(name: &str) -> CertificateParams {
     parameters
 }
 
-fn authority_named_stranger() -> Result<String> {
+fn wrong_authority() -> Result<String> {
     Ok(authority("stranger").self_signed(&KeyPair::generate()?)?.pem())
 }
 

@@ -57,14 +57,14 @@ fn print_error(error: &anyhow::Error) {
 fn run(command: Command) -> Result<()> {
     match command {
         Command::Up { state, fsync } => up(state, &Options { fsync, ..Options::default() }),
-        Command::Down { state } => end_detached(&std::path::absolute(state)?),
+        Command::Down { state } => end_detached(&state),
         Command::Build => Ok(writeln!(io::stdout(), "{}", Programs::obtain()?.folder().display())?),
     }
 }
 
 fn up(state: Option<PathBuf>, options: &Options) -> Result<()> {
     if let Some(state) = state {
-        let cluster = ControlPlane::start_in(options, &std::path::absolute(state)?)?;
+        let cluster = ControlPlane::start_in(options, &state)?;
         describe(&cluster)?;
         return cluster.detach();
     }

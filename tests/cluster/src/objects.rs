@@ -1,8 +1,9 @@
 //! What a test does with the cluster as its administrator: namespaces, requests by hand, counts.
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 use crate::admin::without_query;
 use crate::components::Component;

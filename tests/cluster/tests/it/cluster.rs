@@ -128,3 +128,48 @@ fn servers_that_are_not_right() {
         assert_eq!(output.status.success(), message.is_empty(), "{message}");
     }
 }
+
+#[test]
+fn a_mutating_policy_takes_effect() {
+    let cluster = shared();
+    let namespace = cluster.namespace("policy").unwrap().name;
+    let base = "/apis/admissionregistration.k8s.io/v1";
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": namespace},
+        "spec": {
+            "reinvocationPolicy": "Never",
+            "matchConstraints": {"resourceRules": [
+                {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]},
+            ]},
+            "mutations": [{
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {
+                    "expression": "Object{metadata: Object.metadata{labels: {'mutated': 'yes'}}}",
+                },
+            }],
+        },
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": namespace},
+        "spec": {
+            "policyName": namespace,
+            "matchResources": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            },
+        },
+    });
+    for (plural, object) in
+        [("mutatingadmissionpolicies", policy), ("mutatingadmissionpolicybindings", binding)]
+    {
+        let (status, answer) = cluster.admin_post(&format!("{base}/{plural}"), &object);
+        assert_eq!(status, 201, "{answer}");
+    }
+    let dry_run = format!("{}?dryRun=All", secrets(&namespace));
+    let mutated =
+        || cluster.admin_post(&dry_run, &secret("one")).1["metadata"]["labels"]["mutated"] == "yes";
+    assert!(until(PATIENCE, mutated), "the policy changed nothing");
+}
