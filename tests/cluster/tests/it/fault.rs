@@ -193,6 +193,7 @@ impl KubectlProxy {
             .args(["--context", ADMIN_CONTEXT, "proxy", "--unix-socket"])
             .arg(folder.path().join("socket"))
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let mut line = String::new();
