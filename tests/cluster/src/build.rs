@@ -1,0 +1,234 @@
+//! The programs of the control plane: built once from the Go module proxy, then kept in a cache.
+//!
+//! The cache lies outside the checkout, under a key of everything that decides what is built, so `cargo
+//! clean` and a second checkout do not build again. A program in the cache is complete: it is built in a
+//! folder beside it that is renamed at the end.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+use anyhow::{Context as _, Result, bail};
+use rustix::process::Pid;
+use sha2::{Digest as _, Sha256};
+
+use crate::supervisor::{Environment, Supervisor, is_running, log_tail};
+use crate::wait;
+
+const GO_MOD: &str = include_str!("../go/go.mod");
+const GO_SUM: &str = include_str!("../go/go.sum");
+
+/// The Kubernetes release in `go.mod`; unstamped programs call themselves `v0.0.0-master`.
+const KUBERNETES: &str = "v1.37.2";
+const KUBERNETES_MAJOR: &str = "1";
+const KUBERNETES_MINOR: &str = "37";
+
+/// Each program and the Go package that it is built from, the quickest first.
+const PACKAGES: [(&str, &str); 4] = [
+    ("etcd", "go.etcd.io/etcd/server/v3"),
+    ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
+    ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
+    ("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
+];
+
+/// How often a build says that it goes on.
+const PROGRESS: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A folder with all the programs.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    folder: PathBuf,
+}
+
+impl Programs {
+    /// Gives the cached programs, after building them if they are not there.
+    ///
+    /// Two processes at a time build once; the build ends with the process that wanted it.
+    pub fn obtain() -> Result<Self> {
+        let cache = cache_folder()?;
+        fs::create_dir_all(&cache)
+            .with_context(|| format!("the cache {} could not be created", cache.display()))?;
+        let key = key()?;
+        let folder = cache.join(&key);
+        if !folder.exists() {
+            let _lock = lock(&cache.join(format!("{key}.lock")))?;
+            if !folder.exists() {
+                build(&cache, &key, &folder)?;
+            }
+        }
+        Ok(Self { folder })
+    }
+
+    /// The folder that holds them.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn path(&self, program: &str) -> PathBuf {
+        self.folder.join(program)
+    }
+}
+
+/// A line on stderr itself: what `eprintln` writes, the test runner keeps until the test has ended.
+fn say(line: &str) {
+    drop(writeln!(io::stderr(), "harness-test-cluster: {line}"));
+}
+
+fn cache_folder() -> Result<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_CACHE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+        .map(|base| base.join("harness-test-cluster"))
+        .context("neither XDG_CACHE_HOME nor HOME is an absolute path; set one, the built programs are kept there")
+}
+
+fn key() -> Result<String> {
+    let output = match Command::new("go").arg("version").current_dir("/").output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
+            "there is no `go` on PATH; the control plane is built from the Go module proxy, \
+             so install Go 1.26 or newer (https://go.dev/dl) and run the tests again"
+        ),
+        Err(error) => return Err(error).context("`go version` could not be started"),
+    };
+    if !output.status.success() {
+        bail!("`go version` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let mut hash = Sha256::new();
+    for part in [GO_MOD.as_bytes(), GO_SUM.as_bytes(), &output.stdout, flags().join(" ").as_bytes()]
+    {
+        hash.update(part);
+        hash.update([0]);
+    }
+    let mut key = String::new();
+    for byte in &hash.finalize()[..10] {
+        let _ = write!(key, "{byte:02x}");
+    }
+    Ok(key)
+}
+
+fn flags() -> [String; 5] {
+    let version = "k8s.io/component-base/version";
+    [
+        "-trimpath".to_owned(),
+        "-buildvcs=false".to_owned(),
+        "-mod=readonly".to_owned(),
+        "-ldflags".to_owned(),
+        format!(
+            "-s -w -X {version}.gitVersion={KUBERNETES} -X {version}.gitMajor={KUBERNETES_MAJOR} \
+             -X {version}.gitMinor={KUBERNETES_MINOR}"
+        ),
+    ]
+}
+
+/// Waits for the lock, and says so as long as another process builds.
+fn lock(path: &Path) -> Result<File> {
+    let file = File::options().create(true).append(true).open(path)?;
+    let mut progress = Progress::start();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                progress.say(|elapsed| {
+                    format!("another process builds the programs, waiting for it ({elapsed})")
+                });
+                thread::sleep(PAUSE);
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(error)
+                    .with_context(|| format!("{} could not be locked", path.display()));
+            }
+        }
+    }
+}
+
+/// Builds into a folder beside the final one; the caller holds the lock.
+fn build(cache: &Path, key: &str, folder: &Path) -> Result<()> {
+    sweep(cache, key)?;
+    let state = cache.join(format!("{key}.building.{}", wait::random_name()));
+    say(&format!(
+        "building etcd, kubectl and Kubernetes {KUBERNETES} once, about 6 minutes on two cores, into {}",
+        folder.display()
+    ));
+    let mut progress = Progress::start();
+    // The supervisor ends the compilers when this process is killed, and removes what they have left.
+    let mut supervisor = Supervisor::start(&state, Environment::Inherited)?;
+    let module = state.join("module");
+    let programs = state.join("programs");
+    fs::create_dir(&module)?;
+    fs::create_dir(&programs)?;
+    fs::write(module.join("go.mod"), GO_MOD)?;
+    fs::write(module.join("go.sum"), GO_SUM)?;
+    for (index, (program, package)) in PACKAGES.into_iter().enumerate() {
+        let compiler =
+            supervisor.start_part(program, &go_build(&module, &programs, program, package))?;
+        progress.follow(compiler, &format!("{program}, {} of {}", index + 1, PACKAGES.len()));
+        if supervisor.end_part(program)? != Some(0) {
+            bail!("{program} could not be built; {}", log_tail(&state, program));
+        }
+    }
+    fs::rename(&programs, folder)?;
+    say(&format!("built in {}", progress.elapsed()));
+    Ok(())
+}
+
+/// `env` sets what `go build` must not take from the user: the programs run here, and need no C compiler.
+fn go_build(module: &Path, programs: &Path, program: &str, package: &str) -> Vec<String> {
+    let module = module.display().to_string();
+    let output = programs.join(program).display().to_string();
+    let fixed = ["/usr/bin/env", "-u", "GOOS", "-u", "GOARCH", "CGO_ENABLED=0", "GOWORK=off"];
+    let mut argv: Vec<String> = fixed.map(str::to_owned).to_vec();
+    argv.extend(["go", "-C", &module, "build"].map(str::to_owned));
+    argv.extend(flags());
+    argv.extend(["-o", &output, package].map(str::to_owned));
+    argv
+}
+
+/// Removes what builds that lost their power have left.
+fn sweep(cache: &Path, key: &str) -> Result<()> {
+    let prefix = format!("{key}.building.");
+    for entry in fs::read_dir(cache)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Says a line every ten seconds.
+struct Progress {
+    start: Instant,
+    said: Instant,
+}
+
+impl Progress {
+    fn start() -> Self {
+        let now = Instant::now();
+        Self { start: now, said: now }
+    }
+
+    fn elapsed(&self) -> String {
+        let seconds = self.start.elapsed().as_secs();
+        format!("{} min {:02} s", seconds / 60, seconds % 60)
+    }
+
+    fn say(&mut self, line: impl Fn(&str) -> String) {
+        if self.said.elapsed() >= PROGRESS {
+            self.said = Instant::now();
+            say(&line(&self.elapsed()));
+        }
+    }
+
+    fn follow(&mut self, compiler: Pid, what: &str) {
+        while is_running(compiler) {
+            self.say(|elapsed| format!("building {what} ({elapsed})"));
+            thread::sleep(PAUSE);
+        }
+    }
+}
