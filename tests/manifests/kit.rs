@@ -13,7 +13,7 @@ use crate::admission::violations;
 
 pub(crate) const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/cluster");
 pub(crate) const NAMESPACE: &str = "research";
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) const DIGEST: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 

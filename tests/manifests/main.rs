@@ -11,10 +11,17 @@ mod roles;
 
 use std::path::{Component, Path};
 
+use harness_test_cluster::until;
 use serde_json::json;
 
-use kit::{MANIFESTS, NAMESPACE, apply, attempt, pod_with, research, wait_until_in_force};
-use roles::{ROLES, expected, rights};
+use kit::{
+    MANIFESTS, NAMESPACE, PATIENCE, apply, attempt, job, kubectl, pinned, pod, pod_with, research,
+    wait_until_in_force,
+};
+use roles::{ROLES, account, expected, rights};
+
+const POLICIES: &str = "/apis/networking.k8s.io/v1/namespaces/research/networkpolicies";
+const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 
 #[test]
 fn a_second_apply_changes_nothing() {
@@ -48,14 +55,37 @@ fn pods_are_restricted() {
     }
 }
 
+/// All of it together: a submitter's Job passes the policies, and its pod passes Pod Security, the policies and the
+/// quota, and carries the label that the network policy selects.
+#[test]
+fn a_submitted_job_gets_its_pod() {
+    let cluster = research();
+    let mut object = job(&pod(&pinned()));
+    object["metadata"] = json!({"name": "submitted"});
+    let path = format!("/apis/batch/v1/namespaces/{NAMESPACE}/jobs?fieldValidation=Strict");
+    let who = account("submitter");
+    let arguments = ["create", "--raw", &path, "-f", "-", "--as", &who];
+    kubectl(&arguments, &object.to_string()).expect("the Job is created");
+    let (_, policy) = cluster.admin_get(&format!("{POLICIES}/harness-experiment-egress"));
+    let selector = json!({"matchExpressions": [{"key": JOB_NAME, "operator": "Exists"}]});
+    assert_eq!(policy["spec"]["podSelector"], selector);
+    let pods = format!("/api/v1/namespaces/{NAMESPACE}/pods?labelSelector={JOB_NAME}%3Dsubmitted");
+    let has_pod = || cluster.admin_get(&pods).1["items"][0]["metadata"]["uid"].is_string();
+    assert!(until(PATIENCE, has_pod), "the Job got no pod: {}", events());
+}
+
+/// What the cluster says about the namespace's objects.
+fn events() -> String {
+    kubectl(&["get", "events", "--namespace", NAMESPACE], "").unwrap_or_else(|error| error)
+}
+
 /// The network policies as the API server holds them; only a network plugin can put them into force.
 #[test]
 fn experiments_reach_names_and_https_but_no_metadata() {
     let cluster = research();
-    let policies = format!("/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies");
-    let (_, deny) = cluster.admin_get(&format!("{policies}/harness-default-deny"));
+    let (_, deny) = cluster.admin_get(&format!("{POLICIES}/harness-default-deny"));
     assert_eq!(deny["spec"], json!({"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}));
-    let (_, egress) = cluster.admin_get(&format!("{policies}/harness-experiment-egress"));
+    let (_, egress) = cluster.admin_get(&format!("{POLICIES}/harness-experiment-egress"));
     let rules = egress["spec"]["egress"].as_array().expect("there are rules");
     let ports: Vec<_> = rules.iter().map(|rule| rule["ports"].clone()).collect();
     let port = |protocol: &str, port: u16| json!({"protocol": protocol, "port": port});

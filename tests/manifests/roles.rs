@@ -8,11 +8,14 @@ use serde_json::{Value, json};
 
 use crate::kit::{NAMESPACE, kubectl, research};
 
-/// A role, and what it may: API group, resource, verbs.
-pub(crate) type Role =
-    (&'static str, &'static [(&'static str, &'static str, &'static [&'static str])]);
+/// API group, resource, verbs.
+type Rules = &'static [(&'static str, &'static str, &'static [&'static str])];
 
-pub(crate) const ROLES: [Role; 4] = [
+/// The name of a right: API group, resource, verb.
+type Right = (String, String, String);
+
+/// Each role, and what it may.
+pub(crate) const ROLES: [(&str, Rules); 4] = [
     (
         "submitter",
         &[
@@ -56,18 +59,20 @@ pub(crate) const ROLES: [Role; 4] = [
     ),
 ];
 
-/// What everybody may who is known at all (the ClusterRole `system:basic-user`): ask about oneself.
-const EVERYBODY: [(&str, &str, &[&str]); 3] = [
+/// What every service account may: ask about itself, and read which certificates to trust (the `ClusterRoles`
+/// `system:basic-user` and `system:cluster-trust-bundle-discovery`, which Kubernetes binds).
+const EVERY_ACCOUNT: Rules = &[
     ("authorization.k8s.io", "selfsubjectaccessreviews", &["create"]),
     ("authorization.k8s.io", "selfsubjectrulesreviews", &["create"]),
     ("authentication.k8s.io", "selfsubjectreviews", &["create"]),
+    ("certificates.k8s.io", "clustertrustbundles", &["get", "list", "watch"]),
 ];
 
 const VERBS: [&str; 8] =
     ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 
 /// The sets of (group, resource, verb) that the API server says a role has in a namespace.
-pub(crate) fn rights(role: &str, namespace: &str) -> BTreeSet<(String, String, String)> {
+pub(crate) fn rights(role: &str, namespace: &str) -> BTreeSet<Right> {
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectRulesReview",
@@ -97,12 +102,13 @@ pub(crate) fn rights(role: &str, namespace: &str) -> BTreeSet<(String, String, S
     rights
 }
 
-fn account(role: &str) -> String {
+/// The name of a role's service account, as the API server knows it.
+pub(crate) fn account(role: &str) -> String {
     format!("system:serviceaccount:{NAMESPACE}:harness-{role}")
 }
 
-pub(crate) fn expected(rules: &[(&str, &str, &[&str])]) -> BTreeSet<(String, String, String)> {
-    let all = rules.iter().chain(EVERYBODY.iter());
+pub(crate) fn expected(rules: Rules) -> BTreeSet<Right> {
+    let all = rules.iter().chain(EVERY_ACCOUNT.iter());
     let triples = all.flat_map(|(group, resource, verbs)| {
         verbs.iter().map(move |verb| (*group, *resource, *verb))
     });
