@@ -1,5 +1,6 @@
 //! What the tests share: kubectl, the applied manifests, and objects to try.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -45,41 +46,59 @@ pub(crate) fn kubectl(arguments: &[&str], input: &str) -> Result<String, String>
 }
 
 /// Applies a folder; gives what kubectl says about each object.
-pub(crate) fn apply(folder: &Path) -> Vec<String> {
+pub(crate) fn apply(folder: &Path) -> Result<Vec<String>, String> {
     let folder = folder.to_str().expect("the path is UTF-8");
-    let said = kubectl(&["apply", "-k", folder], "")
-        .unwrap_or_else(|error| panic!("kubectl apply: {error}"));
-    said.lines().map(str::to_owned).collect()
+    Ok(kubectl(&["apply", "-k", folder], "")?.lines().map(str::to_owned).collect())
 }
 
 /// The control plane with the manifests applied once, and everything in force.
 pub(crate) fn research() -> &'static ControlPlane {
-    static FIRST: OnceLock<Vec<String>> = OnceLock::new();
+    // A failure is kept, so that not every test waits for it again.
+    static FIRST: OnceLock<Result<Vec<String>, String>> = OnceLock::new();
     let first = FIRST.get_or_init(|| {
-        let said = apply(Path::new(MANIFESTS));
-        wait_until_in_force(NAMESPACE);
-        said
+        let said = apply(Path::new(MANIFESTS))?;
+        wait_until_in_force(NAMESPACE)?;
+        Ok(said)
     });
-    assert!(first.iter().all(|line| line.ends_with(" created")), "{first:#?}");
+    match first {
+        Ok(said) => assert!(said.iter().all(|line| line.ends_with(" created")), "{said:#?}"),
+        Err(error) => panic!("{error}"),
+    }
     shared()
 }
 
 /// Policies are compiled, quotas counted and service accounts made a little after they were applied.
-pub(crate) fn wait_until_in_force(namespace: &str) {
+pub(crate) fn wait_until_in_force(namespace: &str) -> Result<(), String> {
+    if until(PATIENCE, || not_in_force(namespace).is_empty()) {
+        return Ok(());
+    }
+    Err(format!("not in force in {namespace}: {}", not_in_force(namespace).join(", ")))
+}
+
+fn not_in_force(namespace: &str) -> Vec<String> {
     let cluster = shared();
-    let in_force = || {
-        let (_, quota) = cluster
-            .admin_get(&format!("/api/v1/namespaces/{namespace}/resourcequotas/harness-objects"));
-        let (account, _) =
-            cluster.admin_get(&format!("/api/v1/namespaces/{namespace}/serviceaccounts/default"));
-        quota["status"]["hard"] == quota["spec"]["hard"]
-            && account == 200
-            && violations().iter().all(|(_, policy, kind, object)| {
-                matches!(attempt(namespace, kind, object), Err(message) if message.contains(policy))
-            })
-            && attempt(namespace, "pods", &pod(&pinned())).is_ok()
-    };
-    assert!(until(PATIENCE, in_force), "the manifests did not come into force in {namespace}");
+    let base = format!("/api/v1/namespaces/{namespace}");
+    let mut missing = Vec::new();
+    let (_, quota) = cluster.admin_get(&format!("{base}/resourcequotas/harness-objects"));
+    if quota["status"]["hard"] != quota["spec"]["hard"] {
+        missing.push("the quota".to_owned());
+    }
+    let (account, _) = cluster.admin_get(&format!("{base}/serviceaccounts/default"));
+    if account != 200 {
+        missing.push("the service account `default`".to_owned());
+    }
+    // A policy is in force as a whole: the first refusal by each is enough.
+    let mut policies = BTreeMap::new();
+    for (_, policy, resource, object) in violations() {
+        policies.entry(policy).or_insert((resource, object));
+    }
+    for (policy, (resource, object)) in policies {
+        let refused = attempt(namespace, resource, &object);
+        if !refused.is_err_and(|message| message.contains(policy)) {
+            missing.push(policy.to_owned());
+        }
+    }
+    missing
 }
 
 /// Sends an object as a dry run, which goes through all of admission; gives the message of a refusal.

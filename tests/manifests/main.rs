@@ -26,7 +26,7 @@ const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 #[test]
 fn a_second_apply_changes_nothing() {
     research();
-    let said = apply(Path::new(MANIFESTS));
+    let said = apply(Path::new(MANIFESTS)).expect("kubectl applies");
     assert_eq!(said.len(), 26, "{said:#?}");
     assert!(said.iter().all(|line| line.ends_with(" unchanged")), "{said:#?}");
 }
@@ -137,11 +137,11 @@ fn another_namespace_is_one_overlay() {
     );
     std::fs::write(folder.path().join("kustomization.yaml"), overlay)
         .expect("the overlay is written");
-    let said = apply(folder.path());
+    let said = apply(folder.path()).expect("kubectl applies");
     let created: Vec<_> = said.iter().filter(|line| line.ends_with(" created")).collect();
     // The policies are shared: ten of the objects are there already, and stay as they are.
     assert_eq!((said.len(), created.len()), (26, 16), "{said:#?}");
-    wait_until_in_force("vision");
+    wait_until_in_force("vision").expect("the overlay works");
     for (role, rules) in ROLES {
         let (_, binding) = cluster.admin_get(&format!(
             "/apis/rbac.authorization.k8s.io/v1/namespaces/vision/rolebindings/harness-{role}"
