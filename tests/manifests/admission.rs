@@ -158,7 +158,8 @@ fn what_is_older_than_the_policies_can_still_end() {
     assert!(refused.contains("'harness-pod-images'"), "{refused}");
 }
 
-/// The API server checks the types of each expression against the kinds that it is for.
+/// Kubernetes checks the types of each validation against the kinds that it is for. Mistakes in variables it does not
+/// report; they show in what is refused and what passes.
 #[test]
 fn the_expressions_fit_their_kinds() {
     let cluster = research();
