@@ -216,7 +216,7 @@ mod tests {
             "a\u{200b}",
             &"x".repeat(64),
         ]
-        .map(|text| text.to_owned());
+        .map(std::borrow::ToOwned::to_owned);
         for text in wrong {
             assert_eq!(
                 AttemptId::parse(&text).unwrap_err().code.name,

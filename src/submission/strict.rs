@@ -186,13 +186,14 @@ impl<'a> Document<'a> {
             }
             Some(b'{') => self.object(raw, pointer, depth),
             Some(b'[') => self.array(raw, pointer, depth),
-            Some(b'"') => match serde_json::from_str(raw) {
-                Ok(text) => Value::String(text),
-                Err(_) => {
+            Some(b'"') => {
+                if let Ok(text) = serde_json::from_str(raw) {
+                    Value::String(text)
+                } else {
                     self.report(lone_surrogate(), pointer, offset);
                     return None;
                 }
-            },
+            }
             Some(b't') => Value::Bool(true),
             Some(b'f') => Value::Bool(false),
             Some(b'n') => Value::Null,
@@ -215,14 +216,11 @@ impl<'a> Document<'a> {
 
     fn object(&mut self, raw: &str, pointer: &mut String, depth: usize) -> Value {
         let members = serde_json::Deserializer::from_str(raw).deserialize_map(Members);
-        let members = match members {
-            Ok(members) => members,
+        let Ok(members) = members else {
             // A key with half a surrogate pair: the grammar passed, so nothing else can fail here.
-            Err(_) => {
-                let offset = raw.as_ptr() as usize - self.text.0.as_ptr() as usize;
-                self.report(lone_surrogate(), pointer, offset);
-                return Value::Object(Vec::new());
-            }
+            let offset = raw.as_ptr() as usize - self.text.0.as_ptr() as usize;
+            self.report(lone_surrogate(), pointer, offset);
+            return Value::Object(Vec::new());
         };
         let mut seen = std::collections::BTreeSet::new();
         let mut nodes = Vec::with_capacity(members.len());
@@ -363,7 +361,9 @@ impl<'de> Visitor<'de> for Parts {
 mod tests {
     use super::*;
 
-    fn problems(bytes: &[u8]) -> Vec<(&'static str, String, Option<(u32, u32)>)> {
+    type Place = Option<(u32, u32)>;
+
+    fn problems(bytes: &[u8]) -> Vec<(&'static str, String, Place)> {
         let (document, _) = Document::parse(bytes);
         let place = |position: Position| (position.line, position.column);
         document
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn unreadable_and_broken_documents() {
         let one = |code, place| vec![(code, String::new(), place)];
-        let cases: &[(&[u8], &'static str, Option<(u32, u32)>)] = &[
+        let cases: &[(&[u8], &str, Place)] = &[
             (b"", "json-unreadable", None),
             (b" \n\t", "json-unreadable", None),
             (b"\xef\xbb\xbf{}", "json-unreadable", Some((1, 1))),

@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::super::api::Requests;
-use super::super::request::DryRun;
+use super::super::request::{DryRun, Requests};
 use super::*;
 use crate::clock::SystemClock;
 

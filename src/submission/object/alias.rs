@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use zeroize::Zeroizing;
-
 use super::ObjectUrl;
 use super::authority::Authority;
 use super::identity::ObjectIdentity;
@@ -71,13 +69,7 @@ impl EndpointAliases {
             None | Some((_, "")) => String::new(),
             Some((_, query)) => format!("?{query}"),
         };
-        let query = Zeroizing::new(query);
-        let target = Zeroizing::new(format!(
-            "{}{}{}",
-            endpoint.trim_end_matches('/'),
-            url.raw_path(),
-            *query
-        ));
+        let target = format!("{}{}{query}", endpoint.trim_end_matches('/'), url.raw_path());
         ObjectUrl::parse(&target).ok().map(|url| url.identity().clone())
     }
 }

@@ -95,8 +95,8 @@ fn compare_known(left: &ObjectIdentity, right: &ObjectIdentity) -> Comparison {
         return Comparison::Different;
     }
     // A host without region reaches the bucket in whatever region it lies.
-    let same_space =
-        left.space() == right.space() || left.space().is_empty() || right.space().is_empty();
+    let same_space = left.space() == right.space()
+        || (provider != Provider::Azure && (left.space().is_empty() || right.space().is_empty()));
     if !same_space {
         let account = |space: &str| space.split('.').next().unwrap_or_default().to_owned();
         let same_account = account(left.space()) == account(right.space());
@@ -145,17 +145,12 @@ fn compare_unknown(left: &ObjectIdentity, right: &ObjectIdentity) -> Comparison 
         .map(ObjectIdentity::space)
         .collect();
     let unknown: Vec<&str> = unknown.into_iter().collect();
-    let found = if same_host {
-        format!(
-            "paths on {} that agree after their first part, which may be a bucket or lead to one",
-            left.space()
-        )
-    } else {
-        format!("the same key, and {} does not show which bucket it leads to", unknown.join(" or "))
-    };
     Comparison::Ambiguous(Fault::new(
         &OBJECTS_HOST_UNKNOWN,
-        found,
+        format!(
+            "the same key, and {} does not show which bucket it leads to",
+            unknown.join(" or ")
+        ),
         "objects that are certainly different",
         "use the store's own endpoint, declare the host as an endpoint alias in the profile, or use other keys",
     ))

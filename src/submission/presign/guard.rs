@@ -105,8 +105,8 @@ pub(super) fn find(
         Family::SigV4 | Family::SigV4A => match store.guard {
             S3Guard::Free(guard) => (guard, Proof::Free),
             S3Guard::Listed(guard) => (guard, Proof::Listed),
-            // Refused with the URL already, signed or not.
-            S3Guard::Unsupported => (IF_NONE_MATCH, Proof::Free),
+            // Said about the URL already, signed or not.
+            S3Guard::Unsupported => return None,
         },
         Family::SigV2 => {
             faults.push(unsupported("AWS Signature Version 2"));

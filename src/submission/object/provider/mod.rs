@@ -195,7 +195,7 @@ stores! {
     R2 = "r2" in r2;
     /// Backblaze B2.
     B2 = "b2" in b2;
-    /// `DigitalOcean` Spaces.
+    /// DigitalOcean Spaces.
     Spaces = "spaces" in spaces;
     /// Any other host: an own store, a CDN, a custom domain. Keep it last: it takes every host.
     Opaque = "opaque" in opaque;

@@ -1,0 +1,146 @@
+//! Signatures that come apart from the submission, so that a reviewed file holds no secrets.
+//!
+//! `submit --signed FILE` brings a JSON object with signed spellings of URLs that the submission already
+//! names. Each must address the same object: it can add a signature and change nothing else.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::excerpt::excerpt;
+use super::fields::{collect_headers, parse_time};
+use super::object::{self, Comparison, EndpointAliases, ObjectUrl};
+use super::problem::{Code, Fault, Problem};
+use super::reader::Fields;
+use super::strict::Document;
+use super::{Submission, UrlField, urls};
+
+/// A signed URL names another object than the submission.
+pub static SIGNED_DIFFERS: Code = Code {
+    name: "signed-differs",
+    summary: "a signed URL names another object than the submission",
+    explanation: "The file given with `--signed` brings signatures for the URLs of the reviewed submission and can change nothing \
+else: host style and spelling may differ, the object and its version may not. Sign the objects that the submission names.",
+};
+
+/// A signed URL for a field that the submission leaves out.
+pub static SIGNED_UNEXPECTED: Code = Code {
+    name: "signed-unexpected",
+    summary: "a signed URL belongs to a field that the submission does not have",
+    explanation: "The file given with `--signed` can sign what the submission names and add nothing. `result_readback_url` may be \
+added, since it must name the result object anyway.",
+};
+
+/// Every code that this file can report.
+pub static CODES: &[&Code] = &[&SIGNED_DIFFERS, &SIGNED_UNEXPECTED];
+
+const FIELDS: [UrlField; 5] = [
+    UrlField::Mission,
+    UrlField::Snapshot,
+    UrlField::Resume,
+    UrlField::ResultPut,
+    UrlField::ResultReadback,
+];
+
+/// The document that `--signed` brings.
+#[derive(Debug, Clone, Default)]
+pub struct SignedUrls {
+    urls: BTreeMap<UrlField, ObjectUrl>,
+    put_headers: Option<BTreeMap<String, String>>,
+    credentials_expire_at: Option<Timestamp>,
+}
+
+impl SignedUrls {
+    /// Parses the document and reports every problem in it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Vec<Problem>> {
+        let (mut document, root) = Document::parse(bytes);
+        let mut signed = Self::default();
+        if let Some(mut fields) = root.and_then(|root| Fields::open(&mut document, root, "")) {
+            for field in FIELDS {
+                let url = fields
+                    .take(field.name())
+                    .and_then(|read| read.text(&mut document))
+                    .and_then(|text| text.parse(&mut document, ObjectUrl::parse));
+                signed.urls.extend(url.map(|url| (field, url)));
+            }
+            signed.put_headers = fields
+                .take("result_put_headers")
+                .and_then(|read| collect_headers(&mut document, read));
+            signed.credentials_expire_at = fields
+                .take("credentials_expire_at")
+                .and_then(|read| read.text(&mut document))
+                .and_then(|text| text.parse(&mut document, parse_time));
+            fields.close(&mut document, |_| None);
+        }
+        let problems = document.into_problems();
+        if problems.is_empty() { Ok(signed) } else { Err(problems) }
+    }
+}
+
+/// Puts the signed spellings in place of the reviewed ones.
+pub(super) fn apply(
+    mut submission: Submission,
+    signed: SignedUrls,
+) -> Result<Submission, Vec<Problem>> {
+    let mut problems = Vec::new();
+    for (field, url) in signed.urls {
+        if let Err(fault) = replace(&mut submission, field, url) {
+            problems.push(fault.at(format!("/{}", field.name()), None));
+        }
+    }
+    if let Some(headers) = signed.put_headers {
+        submission.result.put_headers = headers;
+    }
+    if signed.credentials_expire_at.is_some() {
+        submission.credentials_expire_at = signed.credentials_expire_at;
+    }
+    for (field, url) in submission.urls() {
+        let headers = &submission.result.put_headers;
+        if let Err(faults) = urls::inspect(field, url, headers, submission.credentials_expire_at) {
+            problems.extend(
+                faults.into_iter().map(|fault| fault.at(format!("/{}", field.name()), None)),
+            );
+        }
+    }
+    if problems.is_empty() { Ok(submission) } else { Err(problems) }
+}
+
+fn replace(submission: &mut Submission, field: UrlField, url: ObjectUrl) -> Result<(), Fault> {
+    if field == UrlField::ResultReadback && submission.result.readback_url.is_none() {
+        check_same(&submission.result.put_url, &url)?;
+        submission.result.readback_url = Some(url);
+        return Ok(());
+    }
+    let place = match field {
+        UrlField::Mission => Some(&mut submission.mission.url),
+        UrlField::Snapshot => Some(&mut submission.snapshot.url),
+        UrlField::Resume => submission.resume.as_mut().map(|resume| &mut resume.url),
+        UrlField::ResultPut => Some(&mut submission.result.put_url),
+        UrlField::ResultReadback => submission.result.readback_url.as_mut(),
+    };
+    let Some(place) = place else {
+        return Err(Fault::new(
+            &SIGNED_UNEXPECTED,
+            format!("a signed `{}`", field.name()),
+            "URLs of fields that the submission has",
+            "remove it, or add the field to the submission and have it reviewed",
+        ));
+    };
+    check_same(place, &url)?;
+    *place = url;
+    Ok(())
+}
+
+fn check_same(reviewed: &ObjectUrl, signed: &ObjectUrl) -> Result<(), Fault> {
+    let same = object::compare(reviewed, signed, &EndpointAliases::default()) == Comparison::Same
+        && reviewed.version() == signed.version();
+    if same {
+        return Ok(());
+    }
+    Err(Fault::new(
+        &SIGNED_DIFFERS,
+        excerpt(&signed.without_query()),
+        format!("the object {}", excerpt(&reviewed.without_query())),
+        "sign the object that the submission names",
+    ))
+}
