@@ -14,4 +14,5 @@
 pub mod clock;
 pub mod cluster;
 pub mod profile;
+pub mod render;
 pub mod submission;
