@@ -11,8 +11,10 @@
 //! environment: same input, same bytes. Imports point one way, `cli -> submit -> cluster -> render ->
 //! submission`, and `tests/architecture.rs` holds them to it. `docs/architecture.md` is the map.
 
+pub mod cli;
 pub mod clock;
 pub mod cluster;
 pub mod profile;
 pub mod render;
 pub mod submission;
+pub mod submit;

@@ -1,0 +1,256 @@
+//! The command line as clap reads it: types only, nothing is done here. Doc comments are the help.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::Timestamp;
+
+use crate::submission::{Fault, Namespace};
+
+/// Dispatch research experiments to Kubernetes, each at most once
+#[derive(Debug, Parser)]
+#[command(name = "harness", version, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Work with predictions: experiments that a submission describes
+    #[command(subcommand)]
+    Prediction(PredictionCommand),
+    /// List the resource profiles, or show one
+    Profiles(ProfilesArgs),
+    /// Explain a problem code, a receipt outcome or an exit code
+    Explain(ExplainArgs),
+}
+
+/// The commands about predictions
+#[derive(Debug, Subcommand)]
+pub enum PredictionCommand {
+    /// Check, review and submit
+    #[command(subcommand)]
+    Dispatch(DispatchCommand),
+}
+
+/// The commands on the operator's side
+#[derive(Debug, Subcommand)]
+pub enum DispatchCommand {
+    /// Check submissions and list every problem at once
+    Validate(ValidateArgs),
+    /// Show what would run, with signatures masked
+    Render(RenderArgs),
+    /// Submit, each exactly once, and print receipts
+    Submit(SubmitArgs),
+}
+
+/// Which submissions
+#[derive(Debug, Args)]
+pub struct SubmissionArgs {
+    /// A submission, a directory of them (its regular *.json files), or `-` for standard input
+    #[arg(short = 'f', long = "submission", value_name = "FILE", required = true, num_args = 1..)]
+    pub submissions: Vec<PathBuf>,
+}
+
+/// Which profiles
+#[derive(Debug, Args)]
+pub struct ProfileArgs {
+    /// A directory with the site's own profiles (*.yaml, *.yml); they add to the built-in ones or replace them
+    #[arg(long = "profiles", value_name = "DIR", env = "HARNESS_PROFILES")]
+    pub profiles: Option<PathBuf>,
+
+    /// The harness image for profiles that name none: REGISTRY/REPOSITORY@sha256:DIGEST
+    #[arg(long, value_name = "IMAGE", env = "HARNESS_IMAGE")]
+    pub harness_image: Option<String>,
+}
+
+/// Check submissions
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Which submissions
+    #[command(flatten)]
+    pub submissions: SubmissionArgs,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// The time to check the life of signed URLs against (RFC 3339); the local clock by default
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub at: Option<Timestamp>,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ValidateOutput::Text)]
+    pub output: ValidateOutput,
+}
+
+/// How `validate` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ValidateOutput {
+    /// For people
+    Text,
+    /// One JSON document for each submission
+    Json,
+    /// Annotations of GitHub Actions
+    Github,
+}
+
+/// Show what would run
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// A submission, or `-` for standard input
+    #[arg(short = 'f', long = "submission", value_name = "FILE")]
+    pub submission: PathBuf,
+    /// The namespace that it would run in
+    #[arg(short, long, value_parser = parse_namespace)]
+    pub namespace: Namespace,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = RenderOutput::Yaml)]
+    pub output: RenderOutput,
+    /// Print the real Secret and Job, signed URLs and all
+    #[arg(long)]
+    pub reveal_secrets: bool,
+}
+
+/// How `render` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RenderOutput {
+    /// For eyes
+    Yaml,
+    /// For programs
+    Json,
+}
+
+/// Which cluster, and as whom
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("cluster").required(true).args(["context", "in_cluster"]))]
+pub struct ClusterArgs {
+    /// The context of the kubeconfig; the current context is never followed
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Use the service account of the pod that this runs in
+    #[arg(long)]
+    pub in_cluster: bool,
+    /// The namespace
+    #[arg(short, long, value_parser = parse_namespace)]
+    pub namespace: Namespace,
+    /// The kubeconfig; KUBECONFIG or ~/.kube/config by default
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Act as this user
+    #[arg(long = "as", value_name = "USER")]
+    pub impersonate_user: Option<String>,
+    /// Act as a member of this group; may be repeated
+    #[arg(long = "as-group", value_name = "GROUP", requires = "impersonate_user")]
+    pub impersonate_groups: Vec<String>,
+    /// The kubectl to use; looked up in PATH by default
+    #[arg(long, value_name = "PATH", env = "HARNESS_KUBECTL", default_value = "kubectl")]
+    pub kubectl: PathBuf,
+    /// How long one request may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds)]
+    pub request_timeout: Duration,
+}
+
+/// Submit
+#[derive(Debug, Args)]
+pub struct SubmitArgs {
+    /// Which submissions
+    #[command(flatten)]
+    pub submissions: SubmissionArgs,
+    /// Signed URLs for the submission; or a directory of such files, each named `ATTEMPT_ID.json`
+    #[arg(long, value_name = "FILE")]
+    pub signed: Option<PathBuf>,
+    /// Inputs without a signature are public: let the pod fetch them as they are
+    #[arg(long)]
+    pub public_inputs: bool,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// Create nothing: check and render only (client), or let the API server rehearse it as well (server)
+    #[arg(long, value_enum, default_value_t = DryRunMode::None, value_name = "MODE")]
+    pub dry_run: DryRunMode,
+    /// How many submissions at a time
+    #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub jobs: u16,
+    /// Exit with 7 if the same Job is already there and has failed
+    #[arg(long)]
+    pub fail_if_failed: bool,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
+    pub output: ReceiptOutput,
+}
+
+/// Whether anything is created
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DryRunMode {
+    /// Submit for real
+    None,
+    /// Check and render; the cluster is not asked
+    Client,
+    /// Let the API server rehearse it; nothing is stored
+    Server,
+}
+
+/// How `submit` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReceiptOutput {
+    /// For people
+    Text,
+    /// One JSON document for each receipt, one a line, as they come
+    Json,
+}
+
+/// List or show profiles
+#[derive(Debug, Args)]
+pub struct ProfilesArgs {
+    /// The profile to show; all are listed without it
+    pub name: Option<String>,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ProfilesOutput::Text)]
+    pub output: ProfilesOutput,
+}
+
+/// How `profiles` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProfilesOutput {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Explain a code
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A problem code, a receipt outcome or an exit code; all are listed without it
+    pub code: Option<String>,
+}
+
+fn parse_namespace(text: &str) -> Result<Namespace, String> {
+    Namespace::parse(text).map_err(|fault| in_words(&fault))
+}
+
+fn in_words(fault: &Fault) -> String {
+    format!("found {}; allowed: {}", fault.found, fault.allowed)
+}
+
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    crate::submission::parse_time(text).map_err(|fault| in_words(&fault))
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<u64>() {
+        Ok(seconds @ 1..=600) => Ok(Duration::from_secs(seconds)),
+        _ => Err("allowed: whole seconds from 1 to 600".to_owned()),
+    }
+}

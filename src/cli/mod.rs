@@ -1,0 +1,66 @@
+//! The command line: reads arguments, calls the library, prints, and picks the exit code.
+//!
+//! One file a command. Nothing below this module prints, reads the environment or knows an exit code.
+
+pub mod args;
+pub mod exit;
+mod explain;
+mod input;
+mod neutral;
+mod problems;
+mod profiles;
+mod progress;
+mod receipts;
+mod render;
+mod signals;
+mod submit;
+mod terminal;
+mod validate;
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use args::{Cli, Command, DispatchCommand, PredictionCommand};
+pub use exit::Exit;
+use terminal::Tone;
+
+/// Runs the command line `argv`, program name first.
+pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(argv) {
+        Ok(cli) => cli,
+        Err(error) => return stopped_by_clap(&error),
+    };
+    let ended = match &cli.command {
+        Command::Prediction(PredictionCommand::Dispatch(command)) => match command {
+            DispatchCommand::Validate(options) => validate::run(options),
+            DispatchCommand::Render(options) => render::run(options),
+            DispatchCommand::Submit(options) => submit::run(options),
+        },
+        Command::Profiles(options) => profiles::run(options),
+        Command::Explain(options) => explain::run(options),
+    };
+    match ended {
+        Ok(_) if terminal::output_failed() => Exit::Unknown,
+        Ok(exit) => exit,
+        Err(error) => {
+            terminal::say(Tone::Error, &chain(&error));
+            Exit::Usage
+        }
+    }
+}
+
+/// `--help` and `--version` are data; everything else is wrong usage.
+fn stopped_by_clap(error: &clap::Error) -> Exit {
+    let printed = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if printed.is_ok() => Exit::Done,
+        _ => Exit::Usage,
+    }
+}
+
+/// The error and its causes, outermost first.
+fn chain(error: &anyhow::Error) -> String {
+    neutral::lines(&error.chain().map(ToString::to_string).collect::<Vec<_>>().join(": "))
+}

@@ -1,0 +1,84 @@
+//! Makes text that is not ours harmless for a terminal and for a CI log. Pure.
+//!
+//! Control and bidirectional characters could redraw a terminal or hide a change from a reviewer; CI
+//! systems run commands that they find in a log: `::name` and `##[name]`
+//! (<https://docs.github.com/actions/reference/workflow-commands-for-github-actions>).
+
+use std::fmt::Write as _;
+
+use crate::submission::excerpt::is_printable;
+
+/// Text for people: dangerous characters as `\u{..}`, workflow commands broken up with a backslash.
+pub(super) fn text(raw: &str) -> String {
+    let mut shown = String::with_capacity(raw.len());
+    for (index, character) in raw.char_indices() {
+        if !is_printable(character) {
+            write!(shown, "\\u{{{:x}}}", u32::from(character)).expect("writing to a String");
+            continue;
+        }
+        if begins_command(&raw[index..]) {
+            shown.push('\\');
+        }
+        shown.push(character);
+    }
+    shown
+}
+
+/// Several lines of text for people: as [`text`], line by line.
+pub(super) fn lines(raw: &str) -> String {
+    raw.lines().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// A piece of another program's standard error: line feeds stay, a prompt may end without one.
+pub(super) fn stream(raw: &str) -> String {
+    raw.split('\n').map(|line| text(line.trim_end_matches('\r'))).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON text: the same characters as escapes, which change no value.
+pub(super) fn json(serialised: &str) -> String {
+    let mut shown = String::with_capacity(serialised.len());
+    for (index, character) in serialised.char_indices() {
+        let is_layout = matches!(character, '\n');
+        if (!is_printable(character) && !is_layout) || begins_command(&serialised[index..]) {
+            // Outside of strings JSON is plain ASCII without `:` or `#` pairs, so this only meets strings.
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(shown, "\\u{unit:04x}").expect("writing to a String");
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// Whether a workflow command could begin here. `::` counts at any place: a log may add text before it.
+fn begins_command(rest: &str) -> bool {
+    rest.starts_with("##[") || rest.starts_with("::")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_dangerous_is_left() {
+        assert_eq!(text("plain é 漢 🚀"), "plain é 漢 🚀");
+        assert_eq!(text("a\u{1b}[31mb\r\n"), "a\\u{1b}[31mb\\u{d}\\u{a}");
+        assert_eq!(text("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(text("x ::error file=a::b"), "x \\::error file=a\\::b");
+        assert_eq!(text("##[error]x"), "\\##[error]x");
+        assert_eq!(text(":::warning"), "\\:\\::warning");
+        assert_eq!(lines("a\n::b"), "a\n\\::b");
+    }
+
+    #[test]
+    fn json_keeps_its_values() {
+        let value = serde_json::json!({"a": "x ##[group] ::set-output \u{202e}\u{200b} é \u{1b}", "b": [1, null]});
+        for serialised in [serde_json::to_string(&value), serde_json::to_string_pretty(&value)] {
+            let shown = json(&serialised.unwrap());
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+            assert!(!shown.contains("##[") && !shown.contains("::"));
+            assert!(shown.chars().all(|c| is_printable(c) || c == '\n'));
+        }
+    }
+}

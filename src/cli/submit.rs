@@ -1,0 +1,229 @@
+//! `harness prediction dispatch submit`: every submission exactly once, one receipt each.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+
+use super::args::{ClusterArgs, DryRunMode, ReceiptOutput, SubmitArgs};
+use super::exit::Exit;
+use super::input::{self, STANDARD_INPUT, Source};
+use super::terminal::{self, Tone};
+use super::{neutral, problems, profiles, receipts, signals};
+use crate::clock::{Clock, SystemClock};
+use crate::cluster::{self, Access, ConnectOptions, Connection};
+use crate::profile::Profiles;
+use crate::render::{self, life};
+use crate::submission::{Problem, SignedUrls, Submission};
+use crate::submit::batch::{self, Item};
+use crate::submit::receipt::Turn;
+use crate::submit::{Intent, Limits, Plan, Receipt};
+
+/// A submission with its signatures, or what is wrong with it.
+struct Prepared {
+    source: String,
+    submission: Option<Submission>,
+    problems: Vec<Problem>,
+}
+
+pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
+    let profiles = profiles::load(&args.profiles)?;
+    let sources = input::read_all(&args.submissions.submissions)?;
+    let prepared: Vec<Prepared> = sources
+        .iter()
+        .map(|source| prepare(source, args.signed.as_deref()))
+        .collect::<Result<_>>()?;
+    let (items, invalid) = plan(&prepared, &profiles, args);
+    let mut exits = Vec::new();
+    let mut done = |receipt: &Receipt| {
+        print(receipt, args.output);
+        exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
+    };
+    invalid.iter().for_each(&mut done);
+    match args.dry_run {
+        DryRunMode::Client => items.iter().map(rehearsed_here).for_each(|receipt| done(&receipt)),
+        DryRunMode::None | DryRunMode::Server => {
+            submit_items(&items, args)?.iter().for_each(|receipt| {
+                exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
+            });
+        }
+    }
+    Ok(Exit::most_urgent(exits))
+}
+
+fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
+    let prepared =
+        |submission, problems| Prepared { source: source.name.clone(), submission, problems };
+    let submission = match Submission::parse(&source.bytes) {
+        Ok(submission) => submission,
+        Err(problems) => return Ok(prepared(None, problems)),
+    };
+    for note in submission.notes() {
+        terminal::say(Tone::Warning, &problems::for_people(&source.name, note));
+    }
+    let Some(file) = signed_file(signed, &submission) else {
+        return Ok(prepared(Some(submission), Vec::new()));
+    };
+    let overlay = input::read(&file)?;
+    let merged =
+        SignedUrls::parse(&overlay.bytes).and_then(|signed| submission.clone().sign(signed));
+    match merged {
+        Ok(merged) => Ok(prepared(Some(merged), Vec::new())),
+        Err(problems) => {
+            for problem in &problems {
+                terminal::say(Tone::Error, &problems::for_people(&overlay.name, problem));
+            }
+            Ok(prepared(Some(submission), problems))
+        }
+    }
+}
+
+/// The file with the signatures: the one that is named, or `ATTEMPT_ID.json` in the directory that is named.
+fn signed_file(signed: Option<&Path>, submission: &Submission) -> Option<std::path::PathBuf> {
+    let signed = signed?;
+    if signed.is_dir() {
+        Some(signed.join(format!("{}.json", submission.attempt_id())))
+    } else {
+        Some(signed.to_owned())
+    }
+}
+
+/// Plans what can go; the rest is receipts already.
+fn plan<'a>(
+    prepared: &'a [Prepared],
+    profiles: &'a Profiles,
+    args: &SubmitArgs,
+) -> (Vec<Item<'a>>, Vec<Receipt>) {
+    let intent = Intent {
+        public_inputs: args.public_inputs,
+        rehearse_only: args.dry_run == DryRunMode::Server,
+    };
+    let mut items = Vec::new();
+    let mut receipts = Vec::new();
+    for file in prepared {
+        let planned = match &file.submission {
+            Some(submission) if file.problems.is_empty() => render::fit(submission, profiles)
+                .and_then(|fitted| Plan::new(fitted, &args.cluster.namespace, intent)),
+            _ => Err(file.problems.clone()),
+        };
+        match planned {
+            Ok(plan) => items.push(Item { source: file.source.clone(), plan }),
+            Err(problems) => {
+                receipts.push(Receipt::invalid(
+                    turn(&file.source, args),
+                    file.submission.as_ref(),
+                    &problems,
+                ));
+            }
+        }
+    }
+    let twins = batch::same_result_twice(&items);
+    let mut index = 0;
+    items.retain(|item| {
+        let twin = twins.get(&index);
+        index += 1;
+        if let Some(problem) = twin {
+            let submission = Some(item.plan.fitted().submission);
+            receipts.push(Receipt::invalid(
+                turn(&item.source, args),
+                submission,
+                std::slice::from_ref(problem),
+            ));
+        }
+        twin.is_none()
+    });
+    (items, receipts)
+}
+
+fn turn(source: &str, args: &SubmitArgs) -> Turn {
+    Turn {
+        source: source.to_owned(),
+        namespace: args.cluster.namespace.to_string(),
+        started: SystemClock.now(),
+        milliseconds: 0,
+    }
+}
+
+/// `--dry-run=client`: everything that needs no cluster, by the local clock.
+fn rehearsed_here(item: &Item<'_>) -> Receipt {
+    let turn = Turn {
+        source: item.source.clone(),
+        namespace: item.plan.bundle().names().namespace.clone(),
+        started: SystemClock.now(),
+        milliseconds: 0,
+    };
+    Receipt::checked_here(turn, &item.plan, life::dead_urls(item.plan.fitted(), SystemClock.now()))
+}
+
+fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
+    if items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stop = signals::stop_flag()?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let connection = match Connection::open(&connect_options(&args.cluster, args), &clock) {
+        Ok(connection) => connection,
+        Err(error) => {
+            let why = super::chain(&anyhow::Error::from(error));
+            let unreachable =
+                |item: &Item<'_>| Receipt::unreachable(turn(&item.source, args), &item.plan, &why);
+            let receipts: Vec<Receipt> = items.iter().map(unreachable).collect();
+            for receipt in &receipts {
+                print(receipt, args.output);
+            }
+            return Ok(receipts);
+        }
+    };
+    let progress = super::progress::Progress::start(items.len());
+    let done = |receipt: &Receipt| progress.aside(|| print(receipt, args.output));
+    let receipts = batch::submit_all(
+        &connection,
+        &SystemClock,
+        Limits::default(),
+        items,
+        usize::from(args.jobs),
+        &stop,
+        &done,
+    );
+    if stop.load(Ordering::Relaxed) {
+        terminal::say(
+            Tone::Warning,
+            "stopped; the receipts say what is known, and running the same command again is safe",
+        );
+    }
+    Ok(receipts)
+}
+
+fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
+    let context = match &cluster.context {
+        Some(name) => cluster::Context::Named(name.clone()),
+        None => cluster::Context::InCluster { token: cluster::SERVICE_ACCOUNT_TOKEN.into() },
+    };
+    let reads_stdin = args
+        .submissions
+        .submissions
+        .iter()
+        .chain(&args.signed)
+        .any(|path| path.as_os_str() == STANDARD_INPUT);
+    ConnectOptions {
+        kubectl: cluster.kubectl.clone(),
+        kubeconfig: cluster.kubeconfig.clone(),
+        impersonate_user: cluster.impersonate_user.clone(),
+        impersonate_groups: cluster.impersonate_groups.clone(),
+        request_timeout: cluster.request_timeout,
+        stdin_is_free: !reads_stdin,
+        folders: input::temporary_folders(),
+        on_stderr: Some(Arc::new(|bytes: &[u8]| {
+            terminal::pass_on(&neutral::stream(&String::from_utf8_lossy(bytes)));
+        })),
+        ..ConnectOptions::new(context, cluster.namespace.as_str(), Access::Submit)
+    }
+}
+
+fn print(receipt: &Receipt, output: ReceiptOutput) {
+    match output {
+        ReceiptOutput::Text => terminal::data(&receipts::for_people(receipt)),
+        ReceiptOutput::Json => terminal::data(&receipts::for_programs(receipt)),
+    }
+}

@@ -1,0 +1,86 @@
+//! The only file that writes to standard output and standard error.
+//!
+//! Data goes to standard output, everything else to standard error. A reader that goes away (`| head`) ends
+//! the output quietly, as it does for `cat`.
+
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anstyle::{AnsiColor, Style};
+
+static OUTPUT_ENDED: AtomicBool = AtomicBool::new(false);
+static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// How a line on standard error begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// Something is wrong.
+    Error,
+    /// Something may be wrong.
+    Warning,
+    /// Something worth knowing.
+    Note,
+}
+
+impl Tone {
+    /// The word.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+
+    fn style(self) -> Style {
+        let colour = match self {
+            Self::Error => AnsiColor::Red,
+            Self::Warning => AnsiColor::Yellow,
+            Self::Note => AnsiColor::Cyan,
+        };
+        Style::new().bold().fg_color(Some(colour.into()))
+    }
+}
+
+/// Writes data to standard output, with a final line feed.
+pub(super) fn data(text: &str) {
+    if OUTPUT_ENDED.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut output = io::stdout().lock();
+    let written = output
+        .write_all(text.as_bytes())
+        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { output.write_all(b"\n") })
+        .and_then(|()| output.flush());
+    if let Err(error) = written {
+        OUTPUT_ENDED.store(true, Ordering::Relaxed);
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            OUTPUT_FAILED.store(true, Ordering::Relaxed);
+            say(Tone::Error, &format!("cannot write to standard output: {error}"));
+        }
+    }
+}
+
+/// Whether some data could not be written, for instance to a full disk.
+pub(super) fn output_failed() -> bool {
+    OUTPUT_FAILED.load(Ordering::Relaxed)
+}
+
+/// Writes `error: ...` or its like to standard error; further lines are indented.
+pub(super) fn say(tone: Tone, text: &str) {
+    let style = tone.style();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let mut whole = format!("{style}{}{style:#}: {first}\n", tone.word());
+    for line in rest.lines() {
+        whole.push_str("  ");
+        whole.push_str(line);
+        whole.push('\n');
+    }
+    // Nobody is left to hear of a failure here.
+    let _ = anstream::stderr().lock().write_all(whole.as_bytes());
+}
+
+/// Passes on what kubectl and its credential plugins say, unchanged but for what could harm a terminal.
+pub(super) fn pass_on(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

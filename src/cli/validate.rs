@@ -1,0 +1,113 @@
+//! `harness prediction dispatch validate`: every problem of every submission at once.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use jiff::Timestamp;
+
+use super::args::{ValidateArgs, ValidateOutput};
+use super::exit::Exit;
+use super::input::{self, Source};
+use super::problems::{Validation, annotation, for_people};
+use super::terminal::{self, Tone};
+use super::{neutral, profiles};
+use crate::clock::{Clock as _, SystemClock};
+use crate::profile::Profiles;
+use crate::render::{self, life};
+use crate::submission::{Problem, Sha256Digest, Submission};
+use crate::submit::batch;
+use crate::submit::receipt::ProblemReceipt;
+
+/// What is known about one file.
+struct Checked {
+    source: String,
+    problems: Vec<Problem>,
+    notes: Vec<Problem>,
+    result: Option<Sha256Digest>,
+}
+
+pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
+    let profiles = profiles::load(&args.profiles)?;
+    let at = args.at.unwrap_or_else(|| SystemClock.now());
+    let sources = input::read_all(&args.submissions.submissions)?;
+    let mut checked: Vec<Checked> =
+        sources.iter().map(|source| check(source, &profiles, at)).collect();
+    refuse_twins(&mut checked);
+    for file in &checked {
+        print(file, args.output)?;
+    }
+    let invalid = checked.iter().filter(|file| !file.problems.is_empty()).count();
+    if args.output == ValidateOutput::Text && checked.len() > 1 {
+        terminal::say(
+            Tone::Note,
+            &format!("{} of {} submissions are valid", checked.len() - invalid, checked.len()),
+        );
+    }
+    Ok(if invalid > 0 { Exit::Invalid } else { Exit::Done })
+}
+
+fn check(source: &Source, profiles: &Profiles, at: Timestamp) -> Checked {
+    let checked =
+        |problems, notes, result| Checked { source: source.name.clone(), problems, notes, result };
+    let submission = match Submission::parse(&source.bytes) {
+        Ok(submission) => submission,
+        Err(problems) => return checked(problems, Vec::new(), None),
+    };
+    let notes = submission.notes().to_vec();
+    let result = Some(submission.result_identity());
+    match render::fit(&submission, profiles) {
+        Ok(fitted) => checked(life::dead_urls(&fitted, at), notes, result),
+        Err(problems) => checked(problems, notes, result),
+    }
+}
+
+/// Adds a problem to every file that shares its result object with another.
+fn refuse_twins(checked: &mut [Checked]) {
+    let mut files: BTreeMap<Sha256Digest, Vec<usize>> = BTreeMap::new();
+    for (index, file) in checked.iter().enumerate() {
+        if let Some(result) = file.result {
+            files.entry(result).or_default().push(index);
+        }
+    }
+    for twins in files.into_values().filter(|twins| twins.len() > 1) {
+        let names: Vec<String> = twins.iter().map(|index| checked[*index].source.clone()).collect();
+        for (place, index) in twins.into_iter().enumerate() {
+            checked[index].problems.push(batch::same_result_problem(&names, place));
+        }
+    }
+}
+
+fn print(file: &Checked, output: ValidateOutput) -> Result<()> {
+    match output {
+        ValidateOutput::Text => {
+            for note in &file.notes {
+                terminal::say(Tone::Warning, &for_people(&file.source, note));
+            }
+            for problem in &file.problems {
+                terminal::say(Tone::Error, &for_people(&file.source, problem));
+            }
+            if file.problems.is_empty() {
+                terminal::data(&format!("{}: valid", file.source));
+            }
+        }
+        ValidateOutput::Json => {
+            let validation = Validation {
+                schema_version: "prediction_validation.v1",
+                source: &file.source,
+                valid: file.problems.is_empty(),
+                problems: file.problems.iter().map(ProblemReceipt::from).collect(),
+                notes: file.notes.iter().map(ProblemReceipt::from).collect(),
+            };
+            terminal::data(&neutral::json(&serde_json::to_string(&validation)?));
+        }
+        ValidateOutput::Github => {
+            for note in &file.notes {
+                terminal::data(&annotation(Tone::Warning, &file.source, note));
+            }
+            for problem in &file.problems {
+                terminal::data(&annotation(Tone::Error, &file.source, problem));
+            }
+        }
+    }
+    Ok(())
+}
