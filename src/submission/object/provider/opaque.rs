@@ -48,11 +48,17 @@ mod tests {
     #[test]
     fn identities() {
         for (rest, expected) in [
-            ("minio.example.net:9000/ex-bkt/in/%61.bin", "opaque minio.example.net:9000  /ex-bkt/in/a.bin?"),
+            (
+                "minio.example.net:9000/ex-bkt/in/%61.bin",
+                "opaque minio.example.net:9000  /ex-bkt/in/a.bin?",
+            ),
             ("Dl.Example.com:443/a", "opaque dl.example.com  /a?"),
             ("dl.example.com/get?id=7&a=%2f", "opaque dl.example.com  /get?a=%2F&id=7"),
             ("dl.example.com/get%3Fid=7", "opaque dl.example.com  /get?id=7?"),
-            ("d111111abcdef8.cloudfront.net/a?Expires=1&Signature=x&Key-Pair-Id=K", "opaque d111111abcdef8.cloudfront.net  /a?"),
+            (
+                "d111111abcdef8.cloudfront.net/a?Expires=1&Signature=x&Key-Pair-Id=K",
+                "opaque d111111abcdef8.cloudfront.net  /a?",
+            ),
             ("dl.example.com/c/b?sv=1&sr=b&sp=r&se=2&sig=x", "opaque dl.example.com  /c/b?"),
             ("dl.example.com/c/b?se=2", "opaque dl.example.com  /c/b?se=2"),
             ("my_store.example/b/k", "opaque my_store.example  /b/k?"),
