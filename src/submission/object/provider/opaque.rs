@@ -7,6 +7,7 @@ use super::{Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, no_key, s3};
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
 use crate::submission::object::path::ObjectPath;
+use crate::submission::object::query::Dialect;
 use crate::submission::problem::Fault;
 
 pub(super) static STORE: Store = Store {
@@ -15,7 +16,7 @@ pub(super) static STORE: Store = Store {
     longest_key: usize::MAX,
     // The meaning of parameters must not hang on a signature being there: a reviewed URL without one and its
     // signed form are one object. So the S3 API is assumed, which own stores speak.
-    dialects: &[&s3::DIALECT],
+    dialects: &[&DIALECT, &s3::DIALECT],
     families: &[
         Family::SigV4,
         Family::SigV4A,
@@ -31,6 +32,29 @@ pub(super) static STORE: Store = Store {
         Family::CloudFront,
     ],
     guard: S3Guard::Free(IF_NONE_MATCH),
+};
+
+/// What the other stores take on a custom domain, where its name leaves no doubt.
+static DIALECT: Dialect = Dialect {
+    version: &[],
+    harmless: &["x-oss-traffic-limit", "x-cos-traffic-limit", "x-obs-traffic-limit"],
+    headers: &["x-oss-meta-*", "x-goog-meta-*", "x-cos-meta-*", "x-obs-meta-*"],
+    refused: &[
+        "ci-process",
+        "comp",
+        "imageMogr2*",
+        "imageView2*",
+        "restype",
+        "x-cos-copy-source*",
+        "x-goog-copy-source*",
+        "x-goog-resumable",
+        "x-image-process",
+        "x-image-save-*",
+        "x-obs-copy-source*",
+        "x-oss-async-process",
+        "x-oss-copy-source*",
+        "x-oss-process",
+    ],
 };
 
 /// The place of an object on a host about which nothing is known; the query is added to the key later.
@@ -67,6 +91,11 @@ mod tests {
             assert_eq!(identity(&format!("https://{rest}")), expected, "{rest}");
         }
         assert_eq!(refused("https://dl.example.com/"), "url-key");
+        for query in
+            ["x-oss-process=style%2Fa", "ci-process=x", "comp=block", "imageMogr2/crop/1x1"]
+        {
+            assert_eq!(refused(&format!("https://dl.example.com/k?{query}")), "url-subresource");
+        }
         assert_eq!(refused("https://minio.example.net:9000/b/k?uploadId=1"), "url-subresource");
     }
 
