@@ -1,7 +1,8 @@
 //! Azure Blob Storage, in every cloud, also through the Data Lake endpoint and the read-only replica.
 
 use super::{
-    Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, no_key, unknown_form, wrong_bucket, wrong_key,
+    Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, no_key, unknown_form,
+    wrong_bucket, wrong_key,
 };
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;

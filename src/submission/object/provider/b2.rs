@@ -1,6 +1,9 @@
 //! Backblaze B2: its S3 endpoint and its native download host.
 
-use super::{Found, Keys, Place, S3Guard, Store, check_bucket, is_region, path_style, s3, unknown_form, wrong_key};
+use super::{
+    Found, Keys, Place, S3Guard, Store, check_bucket, is_region, path_style, s3, unknown_form,
+    wrong_key,
+};
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
 use crate::submission::object::path::ObjectPath;
@@ -64,16 +67,17 @@ fn locate(authority: &Authority, path: &ObjectPath<'_>) -> Result<Option<Found>,
 }
 
 fn is_native(label: &str) -> bool {
-    label.strip_prefix('f').is_some_and(|digits| {
-        digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    label
+        .strip_prefix('f')
+        .is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn in_native(host: &str, path: &ObjectPath<'_>) -> Result<Place, Fault> {
     let rest = path.raw().strip_prefix("/file").filter(|rest| rest.starts_with('/'));
     let Some(rest) = rest else { return Err(unknown_form("Backblaze B2")) };
     let (bucket, key) = path_style(&ObjectPath::parse(rest)?)?;
-    let region = CLUSTERS.iter().find(|(native, _)| *native == host).map_or("", |(_, region)| region);
+    let region =
+        CLUSTERS.iter().find(|(native, _)| *native == host).map_or("", |(_, region)| region);
     let mut place = Place::new(region, bucket, key);
     place.read_only = Some("the native download host takes no writes");
     Ok(place)

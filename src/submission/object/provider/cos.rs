@@ -2,7 +2,10 @@
 //!
 //! The bucket's name ends in the account's number. The accelerated host has no region; it reaches the same buckets.
 
-use super::{Found, GuardHeader, Keys, Place, S3Guard, Store, check_bucket, is_region, path_style, s3, unknown_form, wrong_bucket};
+use super::{
+    Found, GuardHeader, Keys, Place, S3Guard, Store, check_bucket, is_region, path_style, s3,
+    unknown_form, wrong_bucket,
+};
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
 use crate::submission::object::path::ObjectPath;
@@ -104,7 +107,10 @@ mod tests {
             ("ex-bkt.cos.ap-guangzhou.myqcloud.com/k", "url-bucket"),
             ("ex-bkt-1250000000.cos.ap-guangzhou.myqcloud.com/", "url-key"),
             ("ex-bkt-1250000000.cos.ap-guangzhou.myqcloud.com/k?ci-process=x", "url-subresource"),
-            ("ex-bkt-1250000000.cos.ap-guangzhou.myqcloud.com/k?imageMogr2/thumbnail/1x", "url-subresource"),
+            (
+                "ex-bkt-1250000000.cos.ap-guangzhou.myqcloud.com/k?imageMogr2/thumbnail/1x",
+                "url-subresource",
+            ),
             ("ex-bkt-1250000000.cos.ap-guangzhou.myqcloud.com/k?uploadId=1", "url-subresource"),
             ("ex-bkt-1250000000.cos.ap-guangzhou.myqcloud.com:80/k", "url-port"),
         ] {

@@ -3,8 +3,8 @@
 //! Bucket names are unique across the service, so the host decides nothing.
 
 use super::{
-    Found, GuardHeader, Keys, Place, S3Guard, Store, URL_LOGIN_HOST, check_bucket, dotted_bucket, is_region,
-    path_style, s3, unknown_form, wrong_bucket, wrong_key,
+    Found, GuardHeader, Keys, Place, S3Guard, Store, URL_LOGIN_HOST, check_bucket, dotted_bucket,
+    is_region, path_style, s3, unknown_form, wrong_bucket, wrong_key,
 };
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
@@ -79,7 +79,8 @@ fn browser(authority: &Authority, path: &ObjectPath<'_>) -> Result<Place, Fault>
         Some(labels) => in_host(&labels.join("."), path)?,
         None => in_bucket_path(path)?,
     };
-    place.read_only = Some("storage.cloud.google.com serves logged-in browsers and takes no writes");
+    place.read_only =
+        Some("storage.cloud.google.com serves logged-in browsers and takes no writes");
     place.notes.push(Fault::new(
         &URL_LOGIN_HOST,
         "the host storage.cloud.google.com",
@@ -165,8 +166,14 @@ mod tests {
             assert_eq!(identity(&format!("https://{rest}")), "gcs  ex-bkt in/a.bin", "{rest}");
         }
         assert_eq!(identity("https://storage.googleapis.com/a_b.c/k"), "gcs  a_b.c k");
-        assert!(differ("https://storage.googleapis.com/abc//k", "https://storage.googleapis.com/abc/k"));
-        assert!(differ("https://storage.googleapis.com/abc/k/", "https://storage.googleapis.com/abc/k"));
+        assert!(differ(
+            "https://storage.googleapis.com/abc//k",
+            "https://storage.googleapis.com/abc/k"
+        ));
+        assert!(differ(
+            "https://storage.googleapis.com/abc/k/",
+            "https://storage.googleapis.com/abc/k"
+        ));
         assert!(identity("https://storage-abc.p.googleapis.com/abc/k").starts_with("opaque "));
     }
 
@@ -174,10 +181,16 @@ mod tests {
     fn refused_urls() {
         for (rest, code) in [
             ("storage.googleapis.com/storage/v1/b/ex-bkt/o/in%2Fa.bin", "url-subresource"),
-            ("storage.googleapis.com/storage/v1/b/ex-bkt/o/in%2Fa.bin?alt=json", "url-parameter-unknown"),
+            (
+                "storage.googleapis.com/storage/v1/b/ex-bkt/o/in%2Fa.bin?alt=json",
+                "url-parameter-unknown",
+            ),
             ("storage.googleapis.com/storage/v1/b/ex-bkt/o/in/a.bin?alt=media", "url-key"),
             ("storage.googleapis.com/storage/v1/b/ex-bkt/o/?alt=media", "url-key"),
-            ("storage.googleapis.com/upload/storage/v1/b/ex-bkt/o?uploadType=media", "url-host-form"),
+            (
+                "storage.googleapis.com/upload/storage/v1/b/ex-bkt/o?uploadType=media",
+                "url-host-form",
+            ),
             ("storage.googleapis.com/ex-bkt/k?uploadId=x", "url-subresource"),
             ("storage.googleapis.com/ex-bkt", "url-key"),
             ("storage.googleapis.com:8443/ex-bkt/k", "url-port"),

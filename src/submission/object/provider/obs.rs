@@ -1,6 +1,9 @@
 //! Huawei Cloud Object Storage Service.
 
-use super::{Found, GuardHeader, Keys, Place, S3Guard, Store, check_bucket, cos, dotted_bucket, is_region, path_style, s3, unknown_form};
+use super::{
+    Found, GuardHeader, Keys, Place, S3Guard, Store, check_bucket, cos, dotted_bucket, is_region,
+    path_style, s3, unknown_form,
+};
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
 use crate::submission::object::path::ObjectPath;
@@ -48,7 +51,9 @@ fn locate(authority: &Authority, path: &ObjectPath<'_>) -> Result<Option<Found>,
     let (bucket, region) = match labels.as_slice() {
         [bucket @ .., "obs", region] if is_region(region) => (bucket, *region),
         [bucket @ .., "obs"] => (bucket, ""),
-        _ if labels.iter().any(|label| label.starts_with("obs")) => return Err(unknown_form("OBS")),
+        _ if labels.iter().any(|label| label.starts_with("obs")) => {
+            return Err(unknown_form("OBS"));
+        }
         _ => return Ok(None),
     };
     let (name, key) = if bucket.is_empty() {

@@ -4,8 +4,8 @@
 //! so one signed URL works under several hosts of the same bucket.
 
 use super::{
-    Found, GuardHeader, Keys, Place, S3Guard, Store, URL_PATH_STYLE, check_bucket, is_region, s3, unknown_form,
-    wrong_key,
+    Found, GuardHeader, Keys, Place, S3Guard, Store, URL_PATH_STYLE, check_bucket, is_region, s3,
+    unknown_form, wrong_key,
 };
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
@@ -29,7 +29,13 @@ pub(super) static STORE: Store = Store {
 pub(super) static DIALECT: Dialect = Dialect {
     version: &["versionId"],
     harmless: &["response-*", "x-oss-traffic-limit", "x-oss-request-payer"],
-    headers: &["x-oss-meta-*", "x-oss-object-acl", "x-oss-storage-class", "x-oss-server-side-*", "x-oss-tagging"],
+    headers: &[
+        "x-oss-meta-*",
+        "x-oss-object-acl",
+        "x-oss-storage-class",
+        "x-oss-server-side-*",
+        "x-oss-tagging",
+    ],
     refused: &[
         "append",
         "callback",
@@ -91,7 +97,8 @@ fn is_endpoint(label: &str) -> bool {
 /// Whether a label is a region and not a bucket, where both may stand: regions begin with their part of the world.
 fn is_geographic(label: &str) -> bool {
     is_region(label)
-        && ["cn", "ap", "us", "eu", "me", "na", "sa", "rg"].contains(&label.split('-').next().unwrap_or(label))
+        && ["cn", "ap", "us", "eu", "me", "na", "sa", "rg"]
+            .contains(&label.split('-').next().unwrap_or(label))
 }
 
 fn names_oss(label: &str) -> bool {

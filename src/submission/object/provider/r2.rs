@@ -3,7 +3,9 @@
 //! A host with a jurisdiction reaches only the buckets of that jurisdiction, so it is part of the name space. Keys
 //! are compared after Unicode normalisation, which R2 applies by default.
 
-use super::{Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, path_style, s3, unknown_form};
+use super::{
+    Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, path_style, s3, unknown_form,
+};
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
 use crate::submission::object::path::ObjectPath;
@@ -82,7 +84,10 @@ mod tests {
         for (rest, code) in [
             ("short.r2.cloudflarestorage.com/ex-bkt/k", "url-host-form"),
             ("0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com/ex-bkt", "url-key"),
-            ("0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com/ex-bkt/k?uploads", "url-subresource"),
+            (
+                "0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com/ex-bkt/k?uploads",
+                "url-subresource",
+            ),
             ("0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com:8443/ex-bkt/k", "url-port"),
         ] {
             assert_eq!(refused(&format!("https://{rest}")), code, "{rest}");

@@ -5,8 +5,8 @@
 //! the partition table of the AWS SDKs.
 
 use super::{
-    Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, dotted_bucket, is_region, path_style,
-    unknown_form, wrong_bucket, wrong_key,
+    Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, dotted_bucket, is_region,
+    path_style, unknown_form, wrong_bucket, wrong_key,
 };
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
@@ -125,7 +125,10 @@ fn within(
     }
     check_bucket(&bucket, 63, ".")?;
     if in_host && key == "soap" {
-        return Err(wrong_key("the key `soap`".to_owned(), "a key other than the name of the old SOAP interface".to_owned()));
+        return Err(wrong_key(
+            "the key `soap`".to_owned(),
+            "a key other than the name of the old SOAP interface".to_owned(),
+        ));
     }
     let mut place = Place::new(partition, bucket, key);
     if in_host && place.bucket.contains('.') {
@@ -150,11 +153,10 @@ fn read_host<'a>(labels: &[&'a str], domain: &str) -> Result<Host<'a>, Fault> {
     let bucket = |labels: &[&str]| labels.join(".");
     let host = match labels {
         [.., "s3-global" | "vpce"] => Host::Hidden,
-        [access_point, service, "dualstack", region] | [access_point, service, region]
+        [_, service, "dualstack", region] | [_, service, region]
             if is_region(region)
                 && matches!(*service, "s3-accesspoint" | "s3-accesspoint-fips" | "s3-outposts") =>
         {
-            let _ = access_point;
             Host::Hidden
         }
         [.., "s3-outposts", region] if is_region(region) => Host::Hidden,
@@ -173,7 +175,9 @@ fn read_host<'a>(labels: &[&'a str], domain: &str) -> Result<Host<'a>, Fault> {
             // Acceleration takes neither dots nor path style.
             Host::Bucket((*name).to_owned(), None)
         }
-        [rest @ .., "s3" | "s3-external-1"] if domain == "amazonaws.com" => Host::Bucket(bucket(rest), None),
+        [rest @ .., "s3" | "s3-external-1"] if domain == "amazonaws.com" => {
+            Host::Bucket(bucket(rest), None)
+        }
         [rest @ .., legacy] if domain == "amazonaws.com" && legacy_region(legacy).is_some() => {
             Host::Bucket(bucket(rest), legacy_region(legacy))
         }
@@ -188,8 +192,11 @@ fn legacy_region(label: &str) -> Option<&str> {
     let region = label.strip_prefix("s3-")?;
     let region = region.strip_prefix("fips-").unwrap_or(region);
     let numbered = region.rsplit('-').next()?.bytes().all(|byte| byte.is_ascii_digit());
-    (is_region(region) && numbered && !region.starts_with("website-") && !region.starts_with("external-"))
-        .then_some(region)
+    (is_region(region)
+        && numbered
+        && !region.starts_with("website-")
+        && !region.starts_with("external-"))
+    .then_some(region)
 }
 
 /// Whether one of the labels in which a service's name stands begins with `s3`.
@@ -217,7 +224,9 @@ fn directory<'a>(name: &str, service: &str) -> Result<Host<'a>, Fault> {
 
 /// Names that stand where a bucket stands and are access points.
 fn is_alias(bucket: &str) -> bool {
-    ["-s3alias", "--ol-s3", ".mrap", "--xa-s3", "--op-s3"].iter().any(|suffix| bucket.ends_with(suffix))
+    ["-s3alias", "--ol-s3", ".mrap", "--xa-s3", "--op-s3"]
+        .iter()
+        .any(|suffix| bucket.ends_with(suffix))
 }
 
 fn partition_of(partition: &'static str, region: Option<&str>) -> Result<&'static str, Fault> {
@@ -261,7 +270,11 @@ mod tests {
             "ex-bkt.s3-accelerate.dualstack.amazonaws.com/",
             "EX-BKT.s3.EU-Central-1.amazonaws.com:443/",
         ] {
-            assert_eq!(identity(&format!("https://{host}in/a.bin")), "s3 aws ex-bkt in/a.bin", "{host}");
+            assert_eq!(
+                identity(&format!("https://{host}in/a.bin")),
+                "s3 aws ex-bkt in/a.bin",
+                "{host}"
+            );
         }
     }
 
@@ -279,7 +292,10 @@ mod tests {
             ("my.bucket.s3.us-east-1.amazonaws.com/", "s3 aws my.bucket k"),
             ("s3.us-east-1.amazonaws.com/my.bucket/", "s3 aws my.bucket k"),
             ("s3.s3.us-east-1.amazonaws.com/", "s3 aws s3 k"),
-            ("n--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com/", "s3 aws n--usw2-az1--x-s3 k"),
+            (
+                "n--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com/",
+                "s3 aws n--usw2-az1--x-s3 k",
+            ),
         ] {
             let url = format!("https://{host}k");
             if host.starts_with("s3.s3.") {
@@ -305,7 +321,11 @@ mod tests {
             "loadbalancer-1.us-west-2.elb.amazonaws.com",
             "s3-proxy-1.us-west-2.elb.amazonaws.com",
         ] {
-            assert_eq!(identity(&format!("https://{host}/k")), format!("opaque {host}  /k?"), "{host}");
+            assert_eq!(
+                identity(&format!("https://{host}/k")),
+                format!("opaque {host}  /k?"),
+                "{host}"
+            );
         }
         assert!(
             identity("https://s3.us-west-2.amazonaws.com/my-ap-x-s3alias/k").starts_with("opaque ")

@@ -2,7 +2,9 @@
 //!
 //! A Space's name is unique in its region. The CDN host serves the same object, perhaps an older copy.
 
-use super::{Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, path_style, s3, unknown_form};
+use super::{
+    Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, path_style, s3, unknown_form,
+};
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
 use crate::submission::object::path::ObjectPath;
