@@ -12,4 +12,5 @@
 //! submission`, and `tests/architecture.rs` holds them to it. `docs/architecture.md` is the map.
 
 pub mod profile;
+pub mod render;
 pub mod submission;
