@@ -4,8 +4,7 @@ use serde_json::{Map, Value};
 
 use super::path::Path;
 use super::walk::Walk;
-use super::{DriftKind, keys};
-use crate::render::decisive;
+use super::{DriftKind, equivalence, keys};
 
 /// Whose metadata it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +64,7 @@ impl<'a> Walk<'a> {
     }
 
     fn added_metadata(&mut self, owner: Owner, path: &Path, key: &str, value: &Value) {
-        if SYSTEM.contains(&key) || decisive::is_unset(key, value) {
+        if SYSTEM.contains(&key) || equivalence::is_unset(key, value) {
             return;
         }
         // An owner takes the Job with it when it goes, and the Job is the record of what ran.
@@ -106,7 +105,7 @@ impl<'a> Walk<'a> {
         live: Option<&Value>,
     ) {
         let is_digest =
-            |value: &Value| value.as_str().is_some_and(|text| decisive::is_hex(text, 64));
+            |value: &Value| value.as_str().is_some_and(|text| equivalence::is_hex(text, 64));
         match live {
             Some(live) if live == rendered => {}
             // It follows the URLs' signatures, as the Secret's name does.

@@ -5,6 +5,7 @@
 //! an admission webhook or a queue adds is *drift*: reported, harmless. Differences and drift name a path,
 //! never a value. Pure; any JSON is taken.
 
+pub(super) mod equivalence;
 mod keys;
 mod metadata;
 mod path;

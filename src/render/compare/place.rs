@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::render::decisive;
+use super::equivalence;
 
 /// Where in a Job a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) enum Place {
     Open,
     /// Additions are differences.
     Closed,
+    /// As closed, and even an empty value is one: here it may mean everything.
+    Exact,
     JobSpec,
     Template,
     PodSpec,
@@ -119,6 +121,30 @@ const CONTAINER: [&str; 16] = [
 ];
 
 impl Place {
+    /// The fields that may not be added here; none at all may where there is no list.
+    fn decisive_fields(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::JobSpec => Some(&JOB_SPEC),
+            Self::PodSpec => Some(&POD_SPEC),
+            Self::Container { .. } => Some(&CONTAINER),
+            Self::Open | Self::Template => Some(&[]),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing but what is named may be added as the field `key` here.
+    fn is_decisive(self, key: &str) -> bool {
+        self.decisive_fields().is_none_or(|fields| fields.contains(&key))
+    }
+
+    /// Whether the field `key` with this value means the same here as its absence.
+    pub(super) fn is_unset(self, key: &str, value: &Value) -> bool {
+        match self {
+            Self::Amounts | Self::NodeSelector | Self::Exact => value.is_null(),
+            _ => equivalence::is_unset(key, value),
+        }
+    }
+
     /// The place of the field `key` of what stands here.
     pub(super) fn field(self, key: &str) -> Self {
         match (self, key) {
@@ -131,6 +157,7 @@ impl Place {
             (Self::PodSpec, "nodeSelector") => Self::NodeSelector,
             (Self::PodSpec, "tolerations") => Self::Tolerations,
             (Self::PodSpec, "volumes") => Self::Volumes,
+            (Self::PodSpec, "affinity") | (Self::Exact, _) => Self::Exact,
             (Self::Container { .. } | Self::PodSpec, "resources") => Self::Resources,
             (Self::Container { is_harness: true }, "image") => Self::HarnessImage,
             (Self::Resources, "limits" | "requests") => Self::Amounts,
@@ -139,12 +166,8 @@ impl Place {
             (Self::Volume, "secret") => Self::SecretSource,
             (Self::SecretSource, "secretName") => Self::SecretName,
             (Self::SecretSource, "items") => Self::SecretItems,
-            (Self::JobSpec, key) if JOB_SPEC.contains(&key) => Self::Closed,
-            (Self::PodSpec, key) if POD_SPEC.contains(&key) => Self::Closed,
-            (Self::Container { .. }, key) if CONTAINER.contains(&key) => Self::Closed,
-            (Self::JobSpec | Self::PodSpec | Self::Container { .. } | Self::Template, _)
-            | (Self::Open, _) => Self::Open,
-            _ => Self::Closed,
+            _ if self.is_decisive(key) => Self::Closed,
+            _ => Self::Open,
         }
     }
 
@@ -152,35 +175,30 @@ impl Place {
     pub(super) fn element(self, rendered: &Value) -> Self {
         match self {
             Self::Containers => Self::Container {
-                is_harness: rendered.get("name").is_some_and(decisive::is_harness_container),
+                is_harness: rendered.get("name").is_some_and(equivalence::is_harness_container),
             },
             Self::Volumes => Self::Volume,
             Self::Open => Self::Open,
+            Self::Exact => Self::Exact,
             _ => Self::Closed,
         }
     }
 
     /// What it means that the live object has the field `key` here and the rendered one has not.
     pub(super) fn addition(self, key: &str, value: &Value) -> Addition {
-        if decisive::is_unset(key, value) && !matches!(self, Self::Amounts | Self::NodeSelector) {
-            return Addition::Silent;
-        }
         match (self, key) {
+            _ if self.is_unset(key, value) => Addition::Silent,
             (Self::JobSpec, "selector") => Addition::Selector,
-            (Self::PodSpec, "nodeSelector" | "schedulingGates" | "tolerations") => Addition::Queue,
-            (Self::NodeSelector, _) => Addition::Queue,
+            (Self::PodSpec, "nodeSelector" | "schedulingGates" | "tolerations")
+            | (Self::NodeSelector, _) => Addition::Queue,
             (Self::Container { .. }, "ports") if opens_host_port(value) => Addition::Decisive,
-            (Self::JobSpec, key) if JOB_SPEC.contains(&key) => Addition::Decisive,
-            (Self::PodSpec, key) if POD_SPEC.contains(&key) => Addition::Decisive,
-            (Self::Container { .. }, key) if CONTAINER.contains(&key) => Addition::Decisive,
-            (Self::JobSpec | Self::PodSpec | Self::Container { .. }, _)
-            | (Self::Open | Self::Template, _) => Addition::Harmless,
-            (_, key) if decisive::is_default(key, value) => Addition::Harmless,
-            _ => Addition::Decisive,
+            (Self::Closed, _) if equivalence::is_default(key, value) => Addition::Harmless,
+            _ if self.is_decisive(key) => Addition::Decisive,
+            _ => Addition::Harmless,
         }
     }
 }
 
 fn opens_host_port(ports: &Value) -> bool {
-    ports.as_array().is_none_or(|ports| ports.iter().any(decisive::is_host_port))
+    ports.as_array().is_none_or(|ports| ports.iter().any(equivalence::is_host_port))
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::keys;
-use crate::render::decisive;
+use super::{equivalence, keys};
 
 /// That `cancel` ended a Job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +66,7 @@ pub fn named_secret(job: &Value) -> Option<String> {
     let named = volumes
         .iter()
         .filter_map(|volume| volume.get("secret")?.get("secretName")?.as_str())
-        .filter(|secret| decisive::is_signed_secret(secret, name));
+        .filter(|secret| equivalence::is_signed_secret(secret, name));
     let distinct: BTreeSet<&str> = named.collect();
     match distinct.into_iter().collect::<Vec<_>>()[..] {
         [secret] => Some(secret.to_owned()),

@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 use super::metadata::Owner;
 use super::path::Path;
 use super::place::{Addition, Place};
-use super::{Drift, DriftKind, keys, state};
-use crate::render::decisive;
+use super::{Drift, DriftKind, equivalence, keys, state};
 
 /// What was seen so far, and what must be known of the two objects to judge a difference.
 pub(super) struct Walk<'a> {
@@ -108,18 +107,18 @@ impl<'a> Walk<'a> {
             _ => {}
         }
         match (place, rendered, live) {
-            (Place::Amount, _, _) if decisive::is_same_quantity(rendered, live) => {}
+            (Place::Amount, _, _) if equivalence::is_same_quantity(rendered, live) => {}
             (Place::Suspend, _, Value::Bool(_)) => {
                 self.drifts_if(self.has_queue, path.clone(), DriftKind::Queue);
             }
             (Place::Deadline, _, _) if self.is_cancelled && is_lower(live, rendered) => {}
             (Place::HarnessImage, _, _) => {
-                let is_pinned = live.as_str().is_some_and(decisive::is_pinned_image);
+                let is_pinned = live.as_str().is_some_and(equivalence::is_pinned_image);
                 self.drifts_if(is_pinned, path.clone(), DriftKind::HarnessImage);
             }
             (Place::SecretItems, Value::Array(ours), Value::Array(theirs))
                 if self.is_signed_again
-                    && decisive::needed_items(ours) == decisive::needed_items(theirs) =>
+                    && equivalence::needed_items(ours) == equivalence::needed_items(theirs) =>
             {
                 self.drifts(path.clone(), DriftKind::SignedAgain);
             }
@@ -143,7 +142,7 @@ impl<'a> Walk<'a> {
     ) {
         for (key, ours) in rendered {
             let theirs = live.get(key).unwrap_or(&Value::Null);
-            if decisive::is_unset(key, ours) && decisive::is_unset(key, theirs) {
+            if place.is_unset(key, ours) && place.is_unset(key, theirs) {
                 continue;
             }
             match live.get(key) {
@@ -234,8 +233,8 @@ impl<'a> Walk<'a> {
 
     /// Our Secret is compared by the pattern of its name; all volumes must name the same one.
     fn secret_name(&mut self, path: &Path, rendered: &Value, live: &'a Value) {
-        let is_ours = |name: &&str| decisive::is_signed_secret(name, self.name);
-        if rendered.as_str().filter(is_ours).is_none() {
+        let is_ours = |name: &&str| equivalence::is_signed_secret(name, self.name);
+        if !rendered.as_str().as_ref().is_some_and(is_ours) {
             if rendered != live {
                 self.differs(path.clone());
             }
