@@ -167,7 +167,7 @@ fn what_the_submission_digest_leaves_out_may_differ_with_the_secret() {
             remove(live, &format!("{POD}/volumes/{index}/secret/items/{item}"));
         }
         let moved = json!("https://elsewhere.example/snapshot");
-        put(live, "/metadata/annotations", keys::INPUT_OBJECTS[1], moved);
+        put(live, "/metadata/annotations", keys::OBJECTS[1], moved);
     };
     let paths = [
         "metadata.annotations[research.harness/snapshot-object]",
