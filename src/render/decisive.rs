@@ -226,13 +226,18 @@ const ENVIRONMENT_VARIABLE: Shape = Fields(&[
     ),
 ]);
 
-const ITEMS: Shape = List(&Fields(&[("key", Whole), ("mode", Whole), ("path", Whole)]));
+const ITEM: Shape = Fields(&[("key", Whole), ("mode", Whole), ("path", Whole)]);
 
 /// A volume and its source. A source that is not listed here still shows, as a volume without one.
 const VOLUME: Shape = Fields(&[
     (
         "configMap",
-        Fields(&[("defaultMode", Whole), ("items", ITEMS), ("name", Whole), ("optional", Whole)]),
+        Fields(&[
+            ("defaultMode", Whole),
+            ("items", List(&ITEM)),
+            ("name", Whole),
+            ("optional", Whole),
+        ]),
     ),
     ("csi", Whole),
     ("downwardAPI", Whole),
@@ -283,7 +288,8 @@ impl Shape {
                 MASKED_SECRET.into()
             }
             (SecretItems, Value::Array(items)) => {
-                Value::Array(needed_items(items).into_iter().cloned().collect())
+                let needed = needed_items(items).into_iter();
+                Value::Array(needed.map(|item| ITEM.project(item, job_name)).collect())
             }
             (HostPorts, Value::Array(ports)) => {
                 Value::Array(ports.iter().filter(|port| is_host_port(port)).cloned().collect())

@@ -3,7 +3,7 @@
 //! Small rules about single values, shared by the comparison and by the decisive digest; pure. Those that the
 //! digest uses are frozen with it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::profile::Quantity;
 
@@ -45,8 +45,13 @@ pub(in crate::render) fn is_pinned_image(image: &str) -> bool {
 ///
 /// A submission that is signed again may bring or lack these; the submission digest leaves them out.
 pub(in crate::render) fn needed_items(items: &[Value]) -> Vec<&Value> {
-    let is_optional =
-        |item: &Value| OPTIONAL_ITEMS.iter().any(|key| *item == json!({ "key": key, "path": key }));
+    let is_optional = |item: &Value| {
+        let field = |name| item.get(name).filter(|value| !value.is_null());
+        let key = field("key").and_then(Value::as_str);
+        key.is_some_and(|key| OPTIONAL_ITEMS.contains(&key))
+            && field("path") == field("key")
+            && field("mode").is_none()
+    };
     items.iter().filter(|item| !is_optional(item)).collect()
 }
 

@@ -11,11 +11,13 @@ pub(super) const DECISIVE_DIGEST: &str = "research.harness/decisive-digest";
 pub(super) const SECRET_DIGEST: &str = "research.harness/secret-digest";
 pub(super) const CANCELLED_AT: &str = "research.harness/cancelled-at";
 pub(super) const CANCELLED_BY: &str = "research.harness/cancelled-by";
-/// Where the inputs lie, which the submission digest leaves out.
-pub(super) const INPUT_OBJECTS: [&str; 3] = [
+/// Where the objects lie, as the URLs spell it; the submission digest binds inputs by their bytes and the result
+/// by its identity instead.
+pub(super) const OBJECTS: [&str; 4] = [
     "research.harness/mission-object",
     "research.harness/snapshot-object",
     "research.harness/resume-object",
+    "research.harness/result-object",
 ];
 /// What all labels and annotations of Kueue begin with.
 pub(super) const QUEUE_PREFIX: &str = "kueue.x-k8s.io/";

@@ -111,9 +111,7 @@ impl<'a> Walk<'a> {
             // It follows the URLs' signatures, as the Secret's name does.
             Some(live)
                 if owner != Owner::Secret && key == keys::SECRET_DIGEST && is_digest(live) => {}
-            Some(Value::String(_))
-                if self.is_signed_again && keys::INPUT_OBJECTS.contains(&key) =>
-            {
+            Some(Value::String(_)) if self.is_signed_again && keys::OBJECTS.contains(&key) => {
                 self.drifts(path, DriftKind::SignedAgain);
             }
             _ => self.differs(path),

@@ -35,7 +35,7 @@ pub enum Verdict {
     },
     /// It was made for this submission, and somebody changed what decides what runs.
     Altered {
-        /// Where it differs, in the order of the rendered object; never empty.
+        /// Where it differs; never empty.
         differences: Vec<Path>,
         /// What differs besides, without changing what runs.
         drift: Vec<Drift>,

@@ -1,6 +1,6 @@
 //! The walk over a rendered object and the live one beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -103,10 +103,13 @@ impl<'a> Walk<'a> {
             Place::PodMetadata => return self.pod_metadata(path, rendered, live),
             Place::SecretName => return self.secret_name(path, rendered, live),
             Place::Tolerations => return self.tolerations(path, rendered, live),
-            _ if rendered == live => return,
             _ => {}
         }
         match (place, rendered, live) {
+            (_, Value::Object(rendered), Value::Object(live)) => {
+                self.object(place, path, rendered, live);
+            }
+            _ if rendered == live && !rendered.is_array() => {}
             (Place::Amount, _, _) if equivalence::is_same_quantity(rendered, live) => {}
             (Place::Suspend, _, Value::Bool(_)) => {
                 self.drifts_if(self.has_queue, path.clone(), DriftKind::Queue);
@@ -118,12 +121,10 @@ impl<'a> Walk<'a> {
             }
             (Place::SecretItems, Value::Array(ours), Value::Array(theirs))
                 if self.is_signed_again
+                    && ours != theirs
                     && equivalence::needed_items(ours) == equivalence::needed_items(theirs) =>
             {
                 self.drifts(path.clone(), DriftKind::SignedAgain);
-            }
-            (_, Value::Object(rendered), Value::Object(live)) => {
-                self.object(place, path, rendered, live);
             }
             (_, Value::Array(rendered), Value::Array(live)) => {
                 self.list(place, path, rendered, live);
@@ -188,24 +189,30 @@ impl<'a> Walk<'a> {
 
     /// Compares two lists: the same elements in the same order.
     fn list(&mut self, place: Place, path: &Path, rendered: &[Value], live: &'a [Value]) {
-        let (Some(ours), Some(theirs)) = (by_name(rendered), by_name(live)) else {
+        let (Some(ours), Some(theirs)) = (names(rendered), names(live)) else {
             return self.list_by_index(place, path, rendered, live);
         };
-        let before = self.differences.len();
-        for (name, ours) in &ours {
-            let path = path.item(name);
-            match theirs.get(name) {
-                Some(theirs) => self.value(place.element(ours), &path, ours, theirs),
-                None => self.differs(path),
+        if ours != theirs {
+            self.other_names(path, &ours, &theirs);
+        }
+        let theirs: BTreeMap<&str, &'a Value> = theirs.into_iter().zip(live).collect();
+        for (name, ours) in ours.into_iter().zip(rendered) {
+            if let Some(theirs) = theirs.get(name) {
+                self.value(place.element(ours), &path.item(name), ours, theirs);
             }
         }
-        for name in theirs.keys().filter(|name| !ours.contains_key(*name)) {
-            self.differs(path.item(name));
-        }
-        let in_order =
-            rendered.iter().zip(live).all(|(ours, theirs)| ours["name"] == theirs["name"]);
-        if !in_order && self.differences.len() == before {
+    }
+
+    /// Names the elements that are missing and those that were added, or the list if they only moved.
+    fn other_names(&mut self, path: &Path, ours: &[&str], theirs: &[&str]) {
+        let missing = ours.iter().filter(|name| !theirs.contains(name));
+        let added = theirs.iter().filter(|name| !ours.contains(name));
+        let mut changed = missing.chain(added).peekable();
+        if changed.peek().is_none() {
             self.differs(path.clone());
+        }
+        for name in changed {
+            self.differs(path.item(name));
         }
     }
 
@@ -277,13 +284,10 @@ fn only_member(object: &Value) -> Option<(&str, &Value)> {
     object.iter().next().map(|(key, value)| (key.as_str(), value))
 }
 
-/// The elements by name, if each has one of its own.
-fn by_name(list: &[Value]) -> Option<BTreeMap<&str, &Value>> {
-    let mut named = BTreeMap::new();
-    for element in list {
-        if named.insert(element.get("name")?.as_str()?, element).is_some() {
-            return None;
-        }
-    }
-    Some(named)
+/// The names of the elements, if each has one of its own.
+fn names(list: &[Value]) -> Option<Vec<&str>> {
+    let names: Option<Vec<&str>> =
+        list.iter().map(|element| element.get("name")?.as_str()).collect();
+    let distinct: BTreeSet<&str> = names.iter().flatten().copied().collect();
+    names.filter(|names| names.len() == distinct.len())
 }
