@@ -40,6 +40,17 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// The stable name. `active` says no more than the Job knows: its pod may still wait for a node.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Pending => "pending",
+            Self::Running => "active",
+            Self::Succeeded { .. } => "succeeded",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
     /// Whether nothing will change any more.
     pub fn is_terminal(&self) -> bool {
         match self {
