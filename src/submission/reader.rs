@@ -116,7 +116,7 @@ impl Fields {
     ) {
         for (name, node) in &self.remaining {
             let remedy = match (elsewhere(name), closest(name, &self.known)) {
-                (Some(place), _) => format!("move it to `{place}`"),
+                (Some(place), _) => format!("move it to {place}"),
                 (None, Some(known)) => format!("did you mean `{known}`?"),
                 (None, None) => "remove it".to_owned(),
             };

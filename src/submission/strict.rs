@@ -319,6 +319,8 @@ fn syntax_problem(text: &str, error: &serde_json::Error) -> Problem {
     let characters = text.lines().nth(line as usize - 1).map_or(0, |line| {
         line.bytes().take(error.column()).filter(|byte| byte & 0xc0 != 0x80).count()
     });
+    // For this one error `serde_json` names the column before.
+    let characters = characters + usize::from(found.starts_with("control character"));
     let column = u32::try_from(characters).unwrap_or(u32::MAX).max(1);
     Fault::new(&SYNTAX, found, "one JSON document", "mend the text at this place")
         .at("", Some(Position { line, column }))
@@ -404,7 +406,7 @@ mod tests {
             (b"{\"a\":01}", "json-syntax", Some((1, 7))),
             (b"// x\n{}", "json-syntax", Some((1, 1))),
             (b"nul", "json-syntax", Some((1, 3))),
-            (b"{\"a\":\"\x01\"}", "json-syntax", Some((1, 6))),
+            (b"{\"a\":\"\x01\"}", "json-syntax", Some((1, 7))),
         ];
         for (bytes, code, place) in cases {
             assert_eq!(problems(bytes), one(*code, *place), "{:?}", String::from_utf8_lossy(bytes));
