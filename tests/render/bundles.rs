@@ -23,6 +23,10 @@ pub(crate) fn profiles(site: &str) -> Profiles {
     profiles.with_harness_image(HARNESS_IMAGE).unwrap()
 }
 
+pub(crate) fn has(form: &Form, name: &str) -> bool {
+    form.fields().iter().any(|(field, _)| field == name)
+}
+
 fn profile_text(name: &str) -> Vec<u8> {
     let path = format!("{}/manifests/profiles/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(path).unwrap()

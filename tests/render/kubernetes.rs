@@ -131,7 +131,7 @@ fn the_secret_is_immutable_and_holds_each_url_exactly() {
             assert_eq!(raw, &crate::form::text(&value), "{name} {key}");
         }
         let urls = form.fields().iter().filter(|(field, _)| field.ends_with("_url")).count();
-        let headers = usize::from(form.has("result_put_headers"));
+        let headers = usize::from(bundles::has(&form, "result_put_headers"));
         assert_eq!(data.len(), urls + headers, "{name}");
     }
 }

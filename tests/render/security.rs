@@ -201,7 +201,7 @@ fn the_controls_hold_for_every_golden_bundle() {
             Vec::<&str>::new(),
             "{name}"
         );
-        assert_boundary(&bundle, form.has("runner_secret_name").then_some("model-hub"));
+        assert_boundary(&bundle, bundles::has(&form, "runner_secret_name").then_some("model-hub"));
     }
 }
 

@@ -111,16 +111,6 @@ impl Form {
         &self.0
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(field, _)| field == name)
-    }
-
-    /// The fields in another order.
-    pub(crate) fn reordered(mut self, order: impl FnOnce(&mut Vec<(String, String)>)) -> Self {
-        order(&mut self.0);
-        self
-    }
-
     /// The document: a line for each brace and field.
     pub(crate) fn json(&self) -> String {
         let mut json = String::from("{");
