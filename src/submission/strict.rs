@@ -140,7 +140,7 @@ impl<'a> Document<'a> {
         };
         let mut document = Self { text: Hidden(text), problems: Vec::new() };
         let root = match serde_json::from_str::<&RawValue>(text) {
-            Ok(raw) => Some(document.node(raw, &mut String::new(), 1)),
+            Ok(raw) => document.root(raw),
             Err(error) => {
                 document.problems.push(syntax_problem(text, &error));
                 None
@@ -181,19 +181,23 @@ impl<'a> Document<'a> {
         part.get().as_ptr() as usize - self.text.0.as_ptr() as usize
     }
 
-    fn node(&mut self, part: &RawValue, pointer: &mut String, depth: usize) -> Node {
+    fn root(&mut self, raw: &RawValue) -> Option<Node> {
+        // Each level reads its text again, so depth is bounded before anything else is done.
+        if let Some(offset) = too_deep(self.text.0) {
+            let found = format!("more than {MAX_DEPTH} levels of nesting");
+            let allowed = format!("at most {MAX_DEPTH} levels");
+            self.report(Fault::new(&SYNTAX, found, allowed, "flatten the document"), "", offset);
+            return None;
+        }
+        Some(self.node(raw, &mut String::new()))
+    }
+
+    fn node(&mut self, part: &RawValue, pointer: &mut String) -> Node {
         let raw = part.get();
         let offset = self.offset(part);
         let value = match raw.as_bytes().first() {
-            Some(b'{' | b'[') if depth > MAX_DEPTH => {
-                let found = format!("more than {MAX_DEPTH} levels of nesting");
-                let allowed = format!("at most {MAX_DEPTH} levels");
-                let fault = Fault::new(&SYNTAX, found, allowed, "flatten the document");
-                self.report(fault, "", offset);
-                Value::Unreadable
-            }
-            Some(b'{') => self.object(raw, pointer, depth),
-            Some(b'[') => self.array(raw, pointer, depth),
+            Some(b'{') => self.object(raw, pointer),
+            Some(b'[') => self.array(raw, pointer),
             Some(b'"') => match serde_json::from_str(raw) {
                 Ok(text) => Value::String(text),
                 Err(_) => {
@@ -209,19 +213,19 @@ impl<'a> Document<'a> {
         Node { value, offset }
     }
 
-    fn array(&mut self, raw: &str, pointer: &mut String, depth: usize) -> Value {
+    fn array(&mut self, raw: &str, pointer: &mut String) -> Value {
         let parts =
             serde_json::Deserializer::from_str(raw).deserialize_seq(Parts).unwrap_or_default();
         let mut nodes = Vec::with_capacity(parts.len());
         for (index, part) in parts.into_iter().enumerate() {
             let length = push_token(pointer, &index.to_string());
-            nodes.push(self.node(part, pointer, depth + 1));
+            nodes.push(self.node(part, pointer));
             pointer.truncate(length);
         }
         Value::Array(nodes)
     }
 
-    fn object(&mut self, raw: &str, pointer: &mut String, depth: usize) -> Value {
+    fn object(&mut self, raw: &str, pointer: &mut String) -> Value {
         let members =
             serde_json::Deserializer::from_str(raw).deserialize_map(Members).unwrap_or_default();
         let mut seen = BTreeSet::new();
@@ -235,7 +239,7 @@ impl<'a> Document<'a> {
             };
             let length = push_token(pointer, &name);
             if seen.insert(name.clone()) {
-                nodes.push((name, self.node(part, pointer, depth + 1)));
+                nodes.push((name, self.node(part, pointer)));
             } else {
                 let fault = Fault::new(
                     &DUPLICATE_KEY,
@@ -250,6 +254,22 @@ impl<'a> Document<'a> {
         }
         Value::Object(nodes)
     }
+}
+
+/// Where the first value stands that is nested too deeply. The text is JSON.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0, false, false);
+    text.bytes().position(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => depth -= 1,
+            _ => {}
+        }
+        depth > MAX_DEPTH
+    })
 }
 
 fn lone_surrogate() -> Fault {
@@ -445,7 +465,7 @@ mod tests {
     fn deep_nesting_is_a_problem_not_a_crash() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         assert_eq!(problems(deep.as_bytes())[0].0, "json-syntax");
-        let allowed = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        let allowed = format!("{}\"[[\\\"[\"{}", "[".repeat(128), "]".repeat(128));
         assert!(problems(allowed.as_bytes()).is_empty());
         let very_deep = format!("{}{}", "[".repeat(MAX_BYTES / 2), "]".repeat(MAX_BYTES / 2));
         assert_eq!(problems(very_deep.as_bytes())[0].0, "json-syntax");

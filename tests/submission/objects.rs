@@ -22,7 +22,7 @@ fn unfit_urls() -> Vec<(&'static str, String)> {
         ("url-character", format!("{host}/\u{202e}")),
         ("url-fragment", format!("{host}/a-1#x")),
         ("url-userinfo", "https://user:canary@h.example.org/a-1".to_owned()),
-        ("url-not-normal", "https://127.1/a-1".to_owned()),
+        ("url-not-normal", format!("{bucket}a-1?versionId='c'")),
         ("url-too-long", format!("{host}/{}", "a".repeat(8192))),
         ("url-host", "https://b*c.example/a-1".to_owned()),
         ("url-port", "https://h.example.org:0/a-1".to_owned()),
