@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::Value;
+
 use crate::submission::excerpt::is_printable;
 
 /// Text for people: dangerous characters as `\u{..}`, workflow commands broken up with a backslash.
@@ -51,6 +53,60 @@ pub(super) fn json(serialised: &str) -> String {
     shown
 }
 
+/// A document as YAML: texts with such characters in double quotes and with escapes, which change no value.
+pub(super) fn yaml(document: &Value) -> Result<String, serde_yaml::ser::Error> {
+    let mut stand_in = "quoted".to_owned();
+    let json = document.to_string();
+    while json.contains(&stand_in) {
+        stand_in.push('q');
+    }
+    let mut document = document.clone();
+    let mut quoted = Vec::new();
+    set_aside(&mut document, &stand_in, &mut quoted);
+    let mut yaml = serde_yaml::to_string(&document)?;
+    for (index, text) in quoted.iter().enumerate() {
+        yaml = yaml.replace(&format!("{stand_in}-{index}-text"), text);
+    }
+    Ok(yaml)
+}
+
+/// Puts a stand-in for each text that has to be escaped.
+fn set_aside(value: &mut Value, stand_in: &str, quoted: &mut Vec<String>) {
+    match value {
+        Value::String(text) if is_dangerous(text) => {
+            let stand_in = format!("{stand_in}-{}-text", quoted.len());
+            quoted.push(yaml_quoted(text));
+            *text = stand_in;
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| set_aside(item, stand_in, quoted)),
+        Value::Object(map) => map.values_mut().for_each(|value| set_aside(value, stand_in, quoted)),
+        _ => {}
+    }
+}
+
+fn is_dangerous(text: &str) -> bool {
+    text.char_indices().any(|(index, character)| {
+        (!is_printable(character) && character != '\n') || begins_command(&text[index..])
+    })
+}
+
+/// A scalar in double quotes (YAML 1.2, section 7.3.1).
+fn yaml_quoted(text: &str) -> String {
+    let mut shown = String::from("\"");
+    for (index, character) in text.char_indices() {
+        if !is_printable(character) || begins_command(&text[index..]) {
+            write!(shown, "\\U{:08x}", u32::from(character)).expect("writing to a String");
+        } else {
+            if matches!(character, '"' | '\\') {
+                shown.push('\\');
+            }
+            shown.push(character);
+        }
+    }
+    shown.push('"');
+    shown
+}
+
 /// Whether a workflow command could begin here. `::` counts at any place: a log may add text before it.
 fn begins_command(rest: &str) -> bool {
     rest.starts_with("##[") || rest.starts_with("::")
@@ -80,5 +136,26 @@ mod tests {
             assert!(!shown.contains("##[") && !shown.contains("::"));
             assert!(shown.chars().all(|c| is_printable(c) || c == '\n'));
         }
+    }
+
+    #[test]
+    fn yaml_keeps_every_value_and_shows_nothing_dangerous() {
+        let texts = [
+            "\u{1b}[31mred\u{7}",
+            "a\u{202e}b\u{200b}",
+            "line\n::error::x",
+            "##[group]",
+            "\" \\ \u{85}\u{2028}\u{e0041}",
+            "quoted-0-text",
+            "plain: text # here",
+            "two\nlines",
+        ];
+        let document = serde_json::json!({ "texts": texts, "nested": { "a": [texts] } });
+        let shown = yaml(&document).unwrap();
+        assert_eq!(serde_yaml::from_str::<Value>(&shown).unwrap(), document);
+        assert!(shown.chars().all(|c| is_printable(c) || c == '\n'), "{shown:?}");
+        assert!(!shown.contains("::error") && !shown.contains("##["), "{shown}");
+        let harmless = serde_json::json!({ "a": ["b", { "c": 1 }] });
+        assert_eq!(yaml(&harmless).unwrap(), serde_yaml::to_string(&harmless).unwrap());
     }
 }

@@ -36,7 +36,7 @@ fn document(bundle: &Bundle, args: &RenderArgs) -> Result<String> {
     let document = if args.reveal_secrets { mask::revealed(bundle) } else { mask::masked(bundle) };
     let text = match args.output {
         RenderOutput::Json => neutral::json(&serde_json::to_string_pretty(&document)?),
-        RenderOutput::Yaml => serde_yaml::to_string(&document).context("cannot write YAML")?,
+        RenderOutput::Yaml => neutral::yaml(&document).context("cannot write YAML")?,
     };
     Ok(text)
 }

@@ -19,6 +19,24 @@ pub const PROFILE_DIGEST: &str = "research.harness/profile-digest";
 pub const DECISIVE_DIGEST: &str = "research.harness/decisive-digest";
 /// Annotation: the version of what `render` writes.
 pub const RENDER_VERSION_KEY: &str = "research.harness/render-version";
+/// Annotation: the operator's name for the attempt.
+pub const ATTEMPT_ID: &str = "research.harness/attempt-id";
+/// Annotation: the mission's own name.
+pub const MISSION_ID: &str = "research.harness/mission-id";
+/// Annotation: the profile's name.
+pub const PROFILE: &str = "research.harness/profile";
+/// Annotation of a cancelled Job: when.
+pub const CANCELLED_AT: &str = "research.harness/cancelled-at";
+/// Annotation of a cancelled Job: by whom.
+pub const CANCELLED_BY: &str = "research.harness/cancelled-by";
+/// Annotation: where the mission document lies, as its URL spells it, without query.
+pub const MISSION_OBJECT: &str = "research.harness/mission-object";
+/// Annotation: where the data archive lies.
+pub const SNAPSHOT_OBJECT: &str = "research.harness/snapshot-object";
+/// Annotation: where the earlier result lies.
+pub const RESUME_OBJECT: &str = "research.harness/resume-object";
+/// Annotation: where the result is created.
+pub const RESULT_OBJECT: &str = "research.harness/result-object";
 /// Label: who made the object, in Kubernetes' own convention.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Kueue's label that puts a Job into a queue.
@@ -77,17 +95,16 @@ impl Names {
             (PROFILE_DIGEST.to_owned(), fitted.profile.digest().to_hex()),
             (RENDER_VERSION_KEY.to_owned(), RENDER_VERSION.to_owned()),
         ]);
-        let mut add =
-            |name: &str, value: String| annotations.insert(format!("{PREFIX}{name}"), value);
-        add("profile", submission.resource_profile().as_str().to_owned());
-        add("mission-id", submission.mission_id().as_str().to_owned());
-        add("attempt-id", submission.attempt_id().as_str().to_owned());
+        let mut add = |name: &str, value: String| annotations.insert(name.to_owned(), value);
+        add(PROFILE, submission.resource_profile().as_str().to_owned());
+        add(MISSION_ID, submission.mission_id().as_str().to_owned());
+        add(ATTEMPT_ID, submission.attempt_id().as_str().to_owned());
         for (field, url) in submission.urls() {
             let name = match field {
-                UrlField::Mission => "mission-object",
-                UrlField::Snapshot => "snapshot-object",
-                UrlField::Resume => "resume-object",
-                UrlField::ResultPut => "result-object",
+                UrlField::Mission => MISSION_OBJECT,
+                UrlField::Snapshot => SNAPSHOT_OBJECT,
+                UrlField::Resume => RESUME_OBJECT,
+                UrlField::ResultPut => RESULT_OBJECT,
                 UrlField::ResultReadback => continue,
             };
             add(name, url.without_query());

@@ -3,29 +3,20 @@
 use serde_json::Value;
 
 use super::path::Path;
+use crate::render::names::{self, MANAGED_BY, RESULT_IDENTITY};
 
-/// What all labels and annotations of harness begin with.
-pub(super) const PREFIX: &str = "research.harness/";
-pub(super) const RENDER_VERSION: &str = "research.harness/render-version";
-pub(super) const DECISIVE_DIGEST: &str = "research.harness/decisive-digest";
-pub(super) const SECRET_DIGEST: &str = "research.harness/secret-digest";
-pub(super) const CANCELLED_AT: &str = "research.harness/cancelled-at";
-pub(super) const CANCELLED_BY: &str = "research.harness/cancelled-by";
+pub(super) use crate::render::names::{
+    CANCELLED_AT, CANCELLED_BY, DECISIVE_DIGEST, PREFIX, QUEUE_LABEL as QUEUE_NAME,
+    RENDER_VERSION_KEY as RENDER_VERSION, SECRET_DIGEST,
+};
+
 /// Where the objects lie, as the URLs spell it; the submission digest binds inputs by their bytes and the result
 /// by its identity instead.
-pub(super) const OBJECTS: [&str; 4] = [
-    "research.harness/mission-object",
-    "research.harness/snapshot-object",
-    "research.harness/resume-object",
-    "research.harness/result-object",
-];
+pub(super) const OBJECTS: [&str; 4] =
+    [names::MISSION_OBJECT, names::SNAPSHOT_OBJECT, names::RESUME_OBJECT, names::RESULT_OBJECT];
+
 /// What all labels and annotations of Kueue begin with.
 pub(super) const QUEUE_PREFIX: &str = "kueue.x-k8s.io/";
-/// Kueue's label that puts a Job into a queue.
-pub(super) const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
-
-const RESULT_IDENTITY: &str = "research.harness/result-identity";
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
 /// A path below `metadata`.
 type Key = &'static [&'static str];
@@ -37,14 +28,14 @@ pub(super) const JOB_IDENTITY: [Key; 6] = [
     &["labels", MANAGED_BY],
     &["labels", RESULT_IDENTITY],
     &["annotations", RESULT_IDENTITY],
-    &["annotations", "research.harness/submission-digest"],
+    &["annotations", names::SUBMISSION_DIGEST],
 ];
 
 /// What tells people which other experiment a Job is.
 pub(super) const JOB_DESCRIPTION: [Key; 3] = [
-    &["annotations", "research.harness/attempt-id"],
-    &["annotations", "research.harness/mission-id"],
-    &["annotations", "research.harness/profile-digest"],
+    &["annotations", names::ATTEMPT_ID],
+    &["annotations", names::MISSION_ID],
+    &["annotations", names::PROFILE_DIGEST],
 ];
 
 /// Without one of these equal, a Secret is none of this experiment's.
