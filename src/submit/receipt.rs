@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::drive::Driven;
-use super::facts::{DriftFact, Finished, JobFact};
+use super::facts::{DriftFact, JobFact};
 use super::plan::Plan;
 use super::protocol::{Conclusion, Conflict, Ending, Obstacle, Remark, SecretState};
 use crate::render::identity::RENDER_VERSION;
@@ -402,11 +402,11 @@ impl Receipt {
     }
 
     /// A submission that was checked without asking the cluster.
-    pub fn checked_here(turn: Turn, plan: &Plan<'_>, dead_urls: Vec<Problem>) -> Self {
-        let ending = if dead_urls.is_empty() {
+    pub fn checked_here(turn: Turn, plan: &Plan<'_>, obstacles: Vec<Problem>) -> Self {
+        let ending = if obstacles.is_empty() {
             Ending::WouldCreate { drift: Vec::new() }
         } else {
-            Ending::Invalid(dead_urls)
+            Ending::Invalid(obstacles)
         };
         let receipt = Self::blank(turn, ReceiptOutcome::WouldCreate, "")
             .identify(plan)
@@ -638,20 +638,23 @@ impl Receipt {
         self
     }
 
-    /// Whether the Job that this receipt found had already failed.
+    /// Whether the experiment that this receipt found, as a Job or as its record, had already failed.
     pub fn found_failed(&self) -> bool {
-        let failed = job_state_name(Finished::Failed);
-        self.outcome == ReceiptOutcome::AlreadySubmitted
-            && self.job.as_ref().and_then(|job| job.state.as_deref()) == Some(failed)
+        let state = match self.outcome {
+            ReceiptOutcome::AlreadySubmitted => {
+                self.job.as_ref().and_then(|job| job.state.as_deref())
+            }
+            ReceiptOutcome::AlreadyRecorded => {
+                self.record.as_ref().map(|record| record.outcome.as_str())
+            }
+            _ => None,
+        };
+        state == Some(FAILED)
     }
 }
 
-fn job_state_name(finished: Finished) -> &'static str {
-    match finished {
-        Finished::Succeeded => "succeeded",
-        Finished::Failed => "failed",
-    }
-}
+/// What a failed experiment is called, in a Job's state and in a record.
+const FAILED: &str = "failed";
 
 fn refusal_remedy(code: u16) -> &'static str {
     match code {
