@@ -78,11 +78,9 @@ impl Fitted<'_> {
 }
 
 fn aliases(profile: &Profile) -> EndpointAliases {
-    // The profile's parser has checked each of them.
-    EndpointAliases::new(
-        profile.endpoint_aliases.iter().map(|(host, bucket)| (host.as_str(), bucket.as_str())),
-    )
-    .unwrap_or_default()
+    let pairs =
+        profile.endpoint_aliases.iter().map(|(host, bucket)| (host.as_str(), bucket.as_str()));
+    EndpointAliases::new(pairs).expect("the profile's parser has built the same aliases")
 }
 
 fn check_runner_secret(profile: &Profile, secret: &str) -> Option<Problem> {
