@@ -42,7 +42,7 @@ fn section<'a>(document: &'a str, title: &str) -> &'a str {
 }
 
 /// Each of `expected` once, and nothing else.
-fn assert_same(found: Vec<String>, expected: impl IntoIterator<Item = String>, place: &str) {
+fn assert_same(found: &[String], expected: impl IntoIterator<Item = String>, place: &str) {
     let set: BTreeSet<String> = found.iter().cloned().collect();
     assert_eq!(set.len(), found.len(), "{place} has a row twice: {found:?}");
     assert_eq!(set, expected.into_iter().collect(), "{place}");
@@ -51,18 +51,22 @@ fn assert_same(found: Vec<String>, expected: impl IntoIterator<Item = String>, p
 #[test]
 fn every_problem_code_has_one_row() {
     let names = cli::codes().into_iter().map(|code| code.name.to_owned());
-    assert_same(first_cells(&text("docs/troubleshooting.md")), names, "docs/troubleshooting.md");
+    assert_same(&first_cells(&text("docs/troubleshooting.md")), names, "docs/troubleshooting.md");
 }
 
 #[test]
 fn every_outcome_and_exit_code_has_one_row() {
     let document = text("docs/exit-codes.md");
     let numbers = Exit::BY_URGENCY.iter().map(|exit| exit.number().to_string());
-    assert_same(first_cells(section(&document, "Exit codes")), numbers, "exit codes");
+    assert_same(&first_cells(section(&document, "Exit codes")), numbers, "exit codes");
     let outcomes = || ReceiptOutcome::ALL.iter().map(|outcome| outcome.name().to_owned());
-    assert_same(first_cells(section(&document, "Receipt outcomes")), outcomes(), "outcomes");
+    assert_same(&first_cells(section(&document, "Receipt outcomes")), outcomes(), "outcomes");
     let protocol = text("docs/protocol.md");
-    assert_same(first_cells(section(&protocol, "Outcomes and exit codes")), outcomes(), "protocol");
+    assert_same(
+        &first_cells(section(&protocol, "Outcomes and exit codes")),
+        outcomes(),
+        "protocol",
+    );
 }
 
 #[test]
@@ -124,7 +128,11 @@ fn the_worked_example_of_signed_life_is_what_the_code_computes() {
     let fitted = render::fit(&submission, &profiles).unwrap();
     let deadlines = fitted.deadlines;
     for line in [
-        format!("pod deadline = 180 + 180 + {} + 120 = {}\n", submission.max_seconds(), deadlines.pod),
+        format!(
+            "pod deadline = 180 + 180 + {} + 120 = {}\n",
+            submission.max_seconds(),
+            deadlines.pod
+        ),
         format!("Job deadline = 240 + {} + 60 = {}\n", deadlines.pod, deadlines.job),
         format!(
             "inputs: 0 + 240 + 180 + 180 = {}; with the margin {} s",
@@ -206,7 +214,15 @@ fn every_link_between_documents_leads_somewhere() {
 #[test]
 fn the_code_map_names_every_folder_and_file() {
     let map = text("docs/architecture.md");
-    for folder in ["src", "src/cli", "src/submission", "src/profile", "src/render", "src/cluster", "src/submit"] {
+    for folder in [
+        "src",
+        "src/cli",
+        "src/submission",
+        "src/profile",
+        "src/render",
+        "src/cluster",
+        "src/submit",
+    ] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -246,9 +262,9 @@ fn name(package: &Value) -> &str {
 fn deny_list(section: &str, key: &str) -> Vec<String> {
     let document = text("deny.toml");
     let section = document.split_once(&format!("\n[{section}]\n")).unwrap().1;
-    let list = section.split_once(&format!("\n{key} = [\n")).or_else(|| {
-        section.strip_prefix(&format!("{key} = [\n")).map(|rest| ("", rest))
-    });
+    let list = section
+        .split_once(&format!("\n{key} = [\n"))
+        .or_else(|| section.strip_prefix(&format!("{key} = [\n")).map(|rest| ("", rest)));
     let list = list.unwrap().1.split_once("\n]").unwrap().0;
     let entry = |line: &str| {
         let quoted = line.trim().trim_start_matches("{ crate = ").strip_prefix('"')?;
@@ -271,7 +287,8 @@ fn users(metadata: &Value, package: &Value) -> Vec<String> {
     let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
     let depends = |node: &&Value| node["dependencies"].as_array().unwrap().contains(&package["id"]);
     let packages = metadata["packages"].as_array().unwrap();
-    let named = |node: &Value| packages.iter().find(|package| package["id"] == node["id"]).map(name);
+    let named =
+        |node: &Value| packages.iter().find(|package| package["id"] == node["id"]).map(name);
     nodes.iter().filter(depends).filter_map(named).map(str::to_owned).collect()
 }
 
@@ -329,11 +346,15 @@ fn dependencies_are_not_banned_and_come_from_the_registry() {
         if banned.iter().any(|banned| banned == name) {
             let wrappers = wrappers(name);
             for user in users(&metadata, package) {
-                assert!(wrappers.contains(&user), "{name} is banned in deny.toml, and {user} uses it");
+                assert!(
+                    wrappers.contains(&user),
+                    "{name} is banned in deny.toml, and {user} uses it"
+                );
             }
         }
         let source = package["source"].as_str().unwrap();
-        let registry = source.strip_prefix("registry+").unwrap_or_else(|| panic!("{name}: {source}"));
+        let registry =
+            source.strip_prefix("registry+").unwrap_or_else(|| panic!("{name}: {source}"));
         assert!(registries.contains(&format!("\"{registry}\"")), "{name}: {source}");
     }
 }
@@ -353,7 +374,11 @@ fn dependencies_are_few_and_not_there_twice() {
     }
     let twice = versions.into_iter().filter(|(_, count)| *count > 1);
     let twice: Vec<String> = twice.map(|(name, _)| name.to_owned()).collect();
-    assert_same(twice, deny_list("bans", "skip"), "crates of several versions, and `skip` of deny.toml");
+    assert_same(
+        &twice,
+        deny_list("bans", "skip"),
+        "crates of several versions, and `skip` of deny.toml",
+    );
 }
 
 #[test]
@@ -366,5 +391,5 @@ fn dependencies_are_explained_one_by_one() {
         .filter(|dependency| dependency["path"].is_null())
         .map(|dependency| name(dependency).to_owned())
         .collect();
-    assert_same(first_cells(&text("docs/dependencies.md")), direct, "docs/dependencies.md");
+    assert_same(&first_cells(&text("docs/dependencies.md")), direct, "docs/dependencies.md");
 }
