@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::submission::name::{check_label, check_subdomain};
 use crate::submission::problem::{Code, Fault};
 
 /// A name does not follow the grammar that Kubernetes has for it.
@@ -45,18 +46,11 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 fn is_dns_label(text: &str) -> bool {
-    let ends =
-        |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    let bytes = text.as_bytes();
-    bytes.len() <= 63
-        && ends(bytes.first())
-        && ends(bytes.last())
-        && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
+    check_label(text).is_ok()
 }
 
-/// Each part is held to 63 characters too: a longer one cannot be resolved and is a slip.
 fn is_dns_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_dns_label)
+    check_subdomain(text).is_ok()
 }
 
 fn is_qualified_part(text: &str) -> bool {

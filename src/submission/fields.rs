@@ -40,8 +40,32 @@ pub(super) static RESUME_INCOMPLETE: Code = Code {
 /// Every code that this file can report.
 pub(super) static CODES: &[&Code] = &[&SCHEMA_VERSION_UNKNOWN, &INVALID_TIME, &RESUME_INCOMPLETE];
 
-/// Fields of the nested object, for a misplaced one.
-const BUDGET_FIELDS: &[&str] = &["max_seconds"];
+/// The one field of `search_budget`, for a misplaced one.
+const MAX_SECONDS: &str = "max_seconds";
+
+/// The fields of the form, for one that stands in `search_budget`.
+const TOP_FIELDS: &[&str] = &[
+    "schema_version",
+    "attempt_id",
+    "mission_id",
+    "image",
+    "evaluator_version",
+    "resource_profile",
+    "search_budget",
+    "mission_url",
+    "mission_sha256",
+    "snapshot_url",
+    "snapshot_sha256",
+    "resume_url",
+    "resume_sha256",
+    "result_put_url",
+    "result_put_headers",
+    "result_readback_url",
+    "credentials_expire_at",
+    "runner_command",
+    "runner_secret_name",
+    "namespace_uid",
+];
 
 /// A URL as it was read, with its place for later problems.
 type ReadUrl = Read<ObjectUrl>;
@@ -85,7 +109,7 @@ fn read_fields(document: &mut Document<'_>, mut fields: Fields) -> Option<Submis
     let runner_secret_name =
         optional(document, &mut fields, "runner_secret_name", runner::secret_name);
     let namespace_uid = optional(document, &mut fields, "namespace_uid", Uid::parse);
-    fields.close(document, |name| BUDGET_FIELDS.contains(&name).then_some("search_budget"));
+    fields.close(document, |name| (name == MAX_SECONDS).then_some("`search_budget`"));
 
     let notes = check_urls(
         document,
@@ -206,9 +230,9 @@ fn optional<T>(
 fn read_budget(document: &mut Document<'_>, fields: &mut Fields) -> Option<u32> {
     let mut budget = fields.require(document, "search_budget")?.object(document)?;
     let seconds = budget
-        .require(document, "max_seconds")
+        .require(document, MAX_SECONDS)
         .and_then(|read| read.whole_number(document, 1, 86400));
-    budget.close(document, |_| None);
+    budget.close(document, |name| TOP_FIELDS.contains(&name).then_some("the top level"));
     seconds
 }
 

@@ -19,6 +19,7 @@ pub mod strict;
 mod urls;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::Timestamp;
 
@@ -44,7 +45,7 @@ pub struct Input {
 }
 
 /// The one object that the run publishes, and how it is reached.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ResultObject {
     /// Where it is created; perhaps without a signature, which only `submit` needs.
     pub put_url: ObjectUrl,
@@ -52,6 +53,18 @@ pub struct ResultObject {
     pub put_headers: BTreeMap<String, String>,
     /// Where it can be read back, if anywhere.
     pub readback_url: Option<ObjectUrl>,
+}
+
+/// Shows no header value: some stores take credentials as headers.
+impl fmt::Debug for ResultObject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ResultObject")
+            .field("put_url", &self.put_url)
+            .field("put_headers", &self.put_headers.keys().collect::<Vec<_>>())
+            .field("readback_url", &self.readback_url)
+            .finish()
+    }
 }
 
 /// A submission; valid by construction, and complete but for signatures that `submit` may bring.

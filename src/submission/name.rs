@@ -115,9 +115,6 @@ pub fn check_label(text: &str) -> Result<(), Fault> {
             "choose such a name",
         ))
     };
-    if text.len() > 63 {
-        return fault(format!("{} bytes", text.len()));
-    }
     match label_error(text) {
         Some(error) => fault(error),
         None => Ok(()),
@@ -136,7 +133,7 @@ pub fn check_subdomain(text: &str) -> Result<(), Fault> {
         Some(found) => Err(Fault::new(
             &INVALID_SUBDOMAIN,
             found,
-            "1 to 253 lower-case letters, digits, `-` or `.`, with a letter or digit at both ends of each part",
+            "1 to 253 lower-case letters, digits, `-` or `.`, with 1 to 63 characters and a letter or digit at both ends of each part",
             "choose such a name",
         )),
     }
@@ -145,6 +142,9 @@ pub fn check_subdomain(text: &str) -> Result<(), Fault> {
 fn label_error(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some("an empty name".to_owned());
+    }
+    if text.len() > 63 {
+        return Some(format!("{} bytes", text.len()));
     }
     if let Some(odd) = text.chars().find(|c| !matches!(c, 'a'..='z' | '0'..='9' | '-')) {
         return Some(format!("{} in {}", excerpt(&odd.to_string()), excerpt(text)));
@@ -231,7 +231,8 @@ mod tests {
         for good in ["a", "a.b", "a-1.b2", &["x".repeat(63).as_str(); 3].join(".")] {
             assert!(SecretName::parse(good).is_ok(), "{good}");
         }
-        for wrong in ["", ".", "a..b", "a.", ".a", "a.-b", "A", &"x".repeat(254)] {
+        for wrong in ["", ".", "a..b", "a.", ".a", "a.-b", "A", &"x".repeat(64), &"a.".repeat(127)]
+        {
             assert!(SecretName::parse(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::excerpt::excerpt;
 use super::problem::{Code, Fault};
-use super::strict::{Document, Node, Value};
+use super::strict::{Document, Node, Value, token};
 
 /// A field that must be there is missing.
 pub static MISSING_FIELD: Code = Code {
@@ -52,7 +52,7 @@ pub struct Fields {
 }
 
 /// A value that was read, and where it stands.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Read<T> {
     /// The value.
     pub value: T,
@@ -72,7 +72,7 @@ impl Fields {
                 Some(Self { pointer: pointer.to_owned(), offset, remaining, known: Vec::new() })
             }
             other => {
-                document.report(wrong_type(&other, "an object"), pointer, offset);
+                report_type(document, &other, "an object", pointer, offset);
                 None
             }
         }
@@ -115,15 +115,14 @@ impl Fields {
         elsewhere: impl Fn(&str) -> Option<&'static str>,
     ) {
         for (name, node) in &self.remaining {
-            let token = name.replace('~', "~0").replace('/', "~1");
             let remedy = match (elsewhere(name), closest(name, &self.known)) {
-                (Some(place), _) => format!("move it to `{place}`"),
+                (Some(place), _) => format!("move it to {place}"),
                 (None, Some(known)) => format!("did you mean `{known}`?"),
                 (None, None) => "remove it".to_owned(),
             };
             let allowed = format!("one of {}", self.known.join(", "));
             let fault = Fault::new(&UNKNOWN_FIELD, excerpt(name), allowed, remedy);
-            document.report(fault, &format!("{}/{token}", self.pointer), node.offset);
+            document.report(fault, &format!("{}/{}", self.pointer, token(name)), node.offset);
         }
     }
 }
@@ -136,11 +135,8 @@ impl Read<Value> {
                 Some(Read { value, pointer: self.pointer, offset: self.offset })
             }
             other => {
-                document.report(
-                    wrong_type(&other, "a text in quotation marks"),
-                    &self.pointer,
-                    self.offset,
-                );
+                let allowed = "a text in quotation marks";
+                report_type(document, &other, allowed, &self.pointer, self.offset);
                 None
             }
         }
@@ -154,7 +150,7 @@ impl Read<Value> {
                 _ => excerpt(digits),
             },
             other => {
-                document.report(wrong_type(other, "a number"), &self.pointer, self.offset);
+                report_type(document, other, "a number", &self.pointer, self.offset);
                 return None;
             }
         };
@@ -180,7 +176,7 @@ impl Read<Value> {
                     .collect(),
             ),
             other => {
-                document.report(wrong_type(&other, "an array"), &pointer, self.offset);
+                report_type(document, &other, "an array", &pointer, self.offset);
                 None
             }
         }
@@ -189,13 +185,12 @@ impl Read<Value> {
     /// The members of a map from names to texts, or problems.
     pub fn text_map(self, document: &mut Document<'_>) -> Option<Vec<(String, Read<String>)>> {
         let Value::Object(members) = self.value else {
-            document.report(wrong_type(&self.value, "an object"), &self.pointer, self.offset);
+            report_type(document, &self.value, "an object", &self.pointer, self.offset);
             return None;
         };
         let mut texts = Vec::new();
         for (name, node) in members {
-            let token = name.replace('~', "~0").replace('/', "~1");
-            let pointer = format!("{}/{token}", self.pointer);
+            let pointer = format!("{}/{}", self.pointer, token(&name));
             let read = Read { value: node.value, pointer, offset: node.offset };
             texts.extend(read.text(document).map(|text| (name, text)));
         }
@@ -225,12 +220,20 @@ impl Read<String> {
     }
 }
 
-fn wrong_type(found: &Value, allowed: &'static str) -> Fault {
+/// Reports a value of the wrong type, unless it has its problem already.
+fn report_type(
+    document: &mut Document<'_>,
+    found: &Value,
+    allowed: &'static str,
+    pointer: &str,
+    offset: usize,
+) {
     let remedy = match found {
+        Value::Unreadable => return,
         Value::Null => "leave the field out instead",
         _ => "write the value in that form",
     };
-    Fault::new(&WRONG_TYPE, found.type_name(), allowed, remedy)
+    document.report(Fault::new(&WRONG_TYPE, found.type_name(), allowed, remedy), pointer, offset);
 }
 
 /// The known name that was most likely meant: at most two edits away.

@@ -4,12 +4,14 @@
 //! names. Each must address the same object: it can add a signature and change nothing else.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::Timestamp;
 
 use super::excerpt::excerpt;
 use super::fields::{collect_headers, parse_time};
 use super::object::{self, Comparison, EndpointAliases, ObjectUrl};
+use super::presign::Signed;
 use super::problem::{Code, Fault, Problem};
 use super::reader::Fields;
 use super::strict::Document;
@@ -43,11 +45,26 @@ const FIELDS: [UrlField; 5] = [
 ];
 
 /// The document that `--signed` brings.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct SignedUrls {
     urls: BTreeMap<UrlField, ObjectUrl>,
     put_headers: Option<BTreeMap<String, String>>,
     credentials_expire_at: Option<Timestamp>,
+}
+
+/// Shows no header value: some stores take credentials as headers.
+impl fmt::Debug for SignedUrls {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SignedUrls")
+            .field("urls", &self.urls)
+            .field(
+                "put_headers",
+                &self.put_headers.as_ref().map(|map| map.keys().collect::<Vec<_>>()),
+            )
+            .field("credentials_expire_at", &self.credentials_expire_at)
+            .finish()
+    }
 }
 
 impl SignedUrls {
@@ -94,14 +111,22 @@ pub(super) fn apply(
     if signed.credentials_expire_at.is_some() {
         submission.credentials_expire_at = signed.credentials_expire_at;
     }
+    let mut notes = Vec::new();
     for (field, url) in submission.urls() {
+        let at_field = |fault: Fault| fault.at(format!("/{}", field.name()), None);
         let headers = &submission.result.put_headers;
-        if let Err(faults) = urls::inspect(field, url, headers, submission.credentials_expire_at) {
-            problems.extend(
-                faults.into_iter().map(|fault| fault.at(format!("/{}", field.name()), None)),
-            );
+        match urls::inspect(field, url, headers, submission.credentials_expire_at) {
+            Ok(Signed::Unsigned) => {}
+            Ok(Signed::Signed(signature)) => {
+                notes.extend(signature.notes.into_iter().map(at_field))
+            }
+            Err(faults) => problems.extend(faults.into_iter().map(at_field)),
         }
+        notes.extend(url.notes().iter().cloned().map(at_field));
     }
+    submission.notes = notes;
+    // Another spelling of the same host can bring a doubt that the reviewed one did not have.
+    problems.extend(submission.check_distinct(&EndpointAliases::default()));
     if problems.is_empty() { Ok(submission) } else { Err(problems) }
 }
 

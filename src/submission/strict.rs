@@ -4,6 +4,7 @@
 //! keys that stand twice (last one wins there), and problems beyond the first. Numbers stay text, so
 //! that `1e3` or a value beyond 64 bits is judged by the field that takes it. It never echoes input.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
@@ -16,6 +17,9 @@ pub const MAX_BYTES: usize = 1 << 20;
 
 /// The deepest nesting that is read: `serde_json`'s own limit, which it does not apply to raw values.
 const MAX_DEPTH: usize = 128;
+
+/// The most characters of a key that a pointer shows.
+const MAX_TOKEN: usize = 128;
 
 /// No more problems than this are reported for one document.
 pub const MAX_PROBLEMS: usize = 100;
@@ -86,6 +90,8 @@ pub enum Value {
     Array(Vec<Node>),
     /// An object in the order of the text; a repeated key keeps its first value.
     Object(Vec<(String, Node)>),
+    /// What could not be decoded; its problem is reported already.
+    Unreadable,
 }
 
 impl Value {
@@ -98,6 +104,7 @@ impl Value {
             Value::String(_) => "a string",
             Value::Array(_) => "an array",
             Value::Object(_) => "an object",
+            Value::Unreadable => "a value that cannot be decoded",
         }
     }
 }
@@ -133,7 +140,7 @@ impl<'a> Document<'a> {
         };
         let mut document = Self { text: Hidden(text), problems: Vec::new() };
         let root = match serde_json::from_str::<&RawValue>(text) {
-            Ok(raw) => document.node(raw, &mut String::new(), 1),
+            Ok(raw) => document.root(raw),
             Err(error) => {
                 document.problems.push(syntax_problem(text, &error));
                 None
@@ -169,81 +176,100 @@ impl<'a> Document<'a> {
         self.problems
     }
 
-    fn node(&mut self, raw: &RawValue, pointer: &mut String, depth: usize) -> Option<Node> {
-        let raw = raw.get();
-        // The slice lies inside the document, since `RawValue` borrows from it.
-        let offset = raw.as_ptr() as usize - self.text.0.as_ptr() as usize;
+    /// Where a part of the document starts; `RawValue` borrows from the text.
+    fn offset(&self, part: &RawValue) -> usize {
+        part.get().as_ptr() as usize - self.text.0.as_ptr() as usize
+    }
+
+    fn root(&mut self, raw: &RawValue) -> Option<Node> {
+        // Each level reads its text again, so depth is bounded before anything else is done.
+        if let Some(offset) = too_deep(self.text.0) {
+            let found = format!("more than {MAX_DEPTH} levels of nesting");
+            let allowed = format!("at most {MAX_DEPTH} levels");
+            self.report(Fault::new(&SYNTAX, found, allowed, "flatten the document"), "", offset);
+            return None;
+        }
+        Some(self.node(raw, &mut String::new()))
+    }
+
+    fn node(&mut self, part: &RawValue, pointer: &mut String) -> Node {
+        let raw = part.get();
+        let offset = self.offset(part);
         let value = match raw.as_bytes().first() {
-            Some(b'{' | b'[') if depth > MAX_DEPTH => {
-                let found = format!("more than {MAX_DEPTH} levels of nesting");
-                let allowed = format!("at most {MAX_DEPTH} levels");
-                self.report(
-                    Fault::new(&SYNTAX, found, allowed, "flatten the document"),
-                    "",
-                    offset,
-                );
-                return None;
-            }
-            Some(b'{') => self.object(raw, pointer, depth),
-            Some(b'[') => self.array(raw, pointer, depth),
-            Some(b'"') => {
-                if let Ok(text) = serde_json::from_str(raw) {
-                    Value::String(text)
-                } else {
+            Some(b'{') => self.object(raw, pointer),
+            Some(b'[') => self.array(raw, pointer),
+            Some(b'"') => match serde_json::from_str(raw) {
+                Ok(text) => Value::String(text),
+                Err(_) => {
                     self.report(lone_surrogate(), pointer, offset);
-                    return None;
+                    Value::Unreadable
                 }
-            }
+            },
             Some(b't') => Value::Bool(true),
             Some(b'f') => Value::Bool(false),
             Some(b'n') => Value::Null,
             _ => Value::Number(raw.to_owned()),
         };
-        Some(Node { value, offset })
+        Node { value, offset }
     }
 
-    fn array(&mut self, raw: &str, pointer: &mut String, depth: usize) -> Value {
+    fn array(&mut self, raw: &str, pointer: &mut String) -> Value {
         let parts =
             serde_json::Deserializer::from_str(raw).deserialize_seq(Parts).unwrap_or_default();
         let mut nodes = Vec::with_capacity(parts.len());
         for (index, part) in parts.into_iter().enumerate() {
             let length = push_token(pointer, &index.to_string());
-            nodes.extend(self.node(part, pointer, depth + 1));
+            nodes.push(self.node(part, pointer));
             pointer.truncate(length);
         }
         Value::Array(nodes)
     }
 
-    fn object(&mut self, raw: &str, pointer: &mut String, depth: usize) -> Value {
-        let members = serde_json::Deserializer::from_str(raw).deserialize_map(Members);
-        let Ok(members) = members else {
-            // A key with half a surrogate pair: the grammar passed, so nothing else can fail here.
-            let offset = raw.as_ptr() as usize - self.text.0.as_ptr() as usize;
-            self.report(lone_surrogate(), pointer, offset);
-            return Value::Object(Vec::new());
-        };
-        let mut seen = std::collections::BTreeSet::new();
+    fn object(&mut self, raw: &str, pointer: &mut String) -> Value {
+        let members =
+            serde_json::Deserializer::from_str(raw).deserialize_map(Members).unwrap_or_default();
+        let mut seen = BTreeSet::new();
         let mut nodes = Vec::with_capacity(members.len());
         for (key, part) in members {
-            let length = push_token(pointer, &key);
-            if seen.insert(key.clone()) {
-                if let Some(node) = self.node(part, pointer, depth + 1) {
-                    nodes.push((key, node));
-                }
+            // The grammar passed, so nothing but half a surrogate pair can fail here.
+            let Ok(name) = serde_json::from_str::<String>(key.get()) else {
+                let offset = self.offset(key);
+                self.report(lone_surrogate(), pointer, offset);
+                continue;
+            };
+            let length = push_token(pointer, &name);
+            if seen.insert(name.clone()) {
+                nodes.push((name, self.node(part, pointer)));
             } else {
-                let offset = part.get().as_ptr() as usize - self.text.0.as_ptr() as usize;
                 let fault = Fault::new(
                     &DUPLICATE_KEY,
                     "the same key a second time",
                     "each key once",
                     "remove one of the two",
                 );
+                let offset = self.offset(part);
                 self.report(fault, pointer, offset);
             }
             pointer.truncate(length);
         }
         Value::Object(nodes)
     }
+}
+
+/// Where the first value stands that is nested too deeply. The text is JSON.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0, false, false);
+    text.bytes().position(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => depth -= 1,
+            _ => {}
+        }
+        depth > MAX_DEPTH
+    })
 }
 
 fn lone_surrogate() -> Fault {
@@ -255,11 +281,20 @@ fn lone_surrogate() -> Fault {
     )
 }
 
-/// Appends one reference token, escaped as RFC 6901 section 3 says; returns the length before.
-fn push_token(pointer: &mut String, token: &str) -> usize {
+/// One reference token of a pointer, escaped as RFC 6901 section 3 says. No key that the form has is cut, but one that
+/// was pasted may be a signed URL: from a `?` on nothing of it is shown, nor beyond [`MAX_TOKEN`] characters.
+pub(super) fn token(name: &str) -> String {
+    let end = name.char_indices().nth(MAX_TOKEN).map_or(name.len(), |(index, _)| index);
+    let end = name.find('?').map_or(end, |index| index.min(end));
+    let dots = if end < name.len() { "…" } else { "" };
+    format!("{}{dots}", name[..end].replace('~', "~0").replace('/', "~1"))
+}
+
+/// Appends one reference token; returns the length before.
+fn push_token(pointer: &mut String, name: &str) -> usize {
     let length = pointer.len();
     pointer.push('/');
-    pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+    pointer.push_str(&token(name));
     length
 }
 
@@ -304,6 +339,8 @@ fn syntax_problem(text: &str, error: &serde_json::Error) -> Problem {
     let characters = text.lines().nth(line as usize - 1).map_or(0, |line| {
         line.bytes().take(error.column()).filter(|byte| byte & 0xc0 != 0x80).count()
     });
+    // For this one error `serde_json` names the column before.
+    let characters = characters + usize::from(found.starts_with("control character"));
     let column = u32::try_from(characters).unwrap_or(u32::MAX).max(1);
     Fault::new(&SYNTAX, found, "one JSON document", "mend the text at this place")
         .at("", Some(Position { line, column }))
@@ -324,7 +361,7 @@ fn position(text: &str, offset: usize) -> Position {
 struct Members;
 
 impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(String, &'de RawValue)>;
+    type Value = Vec<(&'de RawValue, &'de RawValue)>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
@@ -389,7 +426,7 @@ mod tests {
             (b"{\"a\":01}", "json-syntax", Some((1, 7))),
             (b"// x\n{}", "json-syntax", Some((1, 1))),
             (b"nul", "json-syntax", Some((1, 3))),
-            (b"{\"a\":\"\x01\"}", "json-syntax", Some((1, 6))),
+            (b"{\"a\":\"\x01\"}", "json-syntax", Some((1, 7))),
         ];
         for (bytes, code, place) in cases {
             assert_eq!(problems(bytes), one(*code, *place), "{:?}", String::from_utf8_lossy(bytes));
@@ -428,7 +465,7 @@ mod tests {
     fn deep_nesting_is_a_problem_not_a_crash() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         assert_eq!(problems(deep.as_bytes())[0].0, "json-syntax");
-        let allowed = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        let allowed = format!("{}\"[[\\\"[\"{}", "[".repeat(128), "]".repeat(128));
         assert!(problems(allowed.as_bytes()).is_empty());
         let very_deep = format!("{}{}", "[".repeat(MAX_BYTES / 2), "]".repeat(MAX_BYTES / 2));
         assert_eq!(problems(very_deep.as_bytes())[0].0, "json-syntax");

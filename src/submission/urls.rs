@@ -46,14 +46,6 @@ pub(super) static READBACK_DIFFERS: Code = Code {
 result exists already, so another object would give a wrong answer.",
 };
 
-/// A result URL selects a version.
-pub(super) static RESULT_HAS_VERSION: Code = Code {
-    name: "result-has-version",
-    summary: "a URL of the result selects a version",
-    explanation: "A version names an object that exists already, and the result does not exist yet. Remove the version parameter \
-before signing.",
-};
-
 /// A parameter of the result's URL may select the object, or may be a token.
 pub(super) static RESULT_SELECTED_BY_QUERY: Code = Code {
     name: "result-selected-by-query",
@@ -70,7 +62,6 @@ pub(super) static CODES: &[&Code] = &[
     &ATTEMPT_NOT_IN_PATH,
     &READBACK_DIFFERS,
     &RESULT_SELECTED_BY_QUERY,
-    &RESULT_HAS_VERSION,
 ];
 
 /// The longest extension of `ID.<ext>`, such as `tar.zst`.
@@ -119,20 +110,13 @@ pub(super) fn check_distinct(
         .collect()
 }
 
-/// Checks that the read-back URL and the PUT URL name one object, and that neither selects a version.
+/// Checks that the read-back URL and the PUT URL name one object, and that the read-back URL selects no version.
 pub(super) fn check_result(urls: &[(UrlField, &ObjectUrl)]) -> Vec<(UrlField, Fault)> {
     let find = |wanted| urls.iter().find(|(field, _)| *field == wanted).map(|(_, url)| *url);
     let mut faults = Vec::new();
-    for field in [UrlField::ResultPut, UrlField::ResultReadback] {
-        if find(field).is_some_and(|url| url.version().is_some()) {
-            let fault = Fault::new(
-                &RESULT_HAS_VERSION,
-                "a parameter that selects a version",
-                "a URL of the object without a version",
-                "remove the parameter and sign the URL again",
-            );
-            faults.push((field, fault));
-        }
+    // The PUT URL's own version is refused where its signature is read.
+    if find(UrlField::ResultReadback).is_some_and(|url| url.version().is_some()) {
+        faults.push((UrlField::ResultReadback, presign::version_of_result()));
     }
     if find(UrlField::ResultPut).is_some_and(ObjectUrl::is_selected_by_query) {
         let fault = Fault::new(
@@ -148,7 +132,7 @@ pub(super) fn check_result(urls: &[(UrlField, &ObjectUrl)]) -> Vec<(UrlField, Fa
     {
         let fault = Fault::new(
             &READBACK_DIFFERS,
-            excerpt(&readback.without_query()).clone(),
+            excerpt(&readback.without_query()),
             format!("the object {}", excerpt(&put.without_query())),
             "sign a GET URL of the result object",
         );
@@ -159,9 +143,7 @@ pub(super) fn check_result(urls: &[(UrlField, &ObjectUrl)]) -> Vec<(UrlField, Fa
 
 /// Checks that one whole segment of the result's path names the attempt.
 pub(super) fn check_attempt_in_path(result: &ObjectUrl, attempt: &AttemptId) -> Result<(), Fault> {
-    let key = result.identity().key();
-    // The key of an unknown host ends with the query pairs that may select the object.
-    let path = key.split('?').next().unwrap_or(key);
+    let path = result.decoded_path();
     if path.split('/').any(|segment| names_attempt(segment, attempt.as_str())) {
         return Ok(());
     }

@@ -4,19 +4,9 @@ use std::collections::BTreeMap;
 
 use super::family::{Query, SIGNATURE_MALFORMED};
 use super::{Header, Method, Signature, Terms, guard};
+use crate::submission::headers::{INVALID_HEADER, wrong};
 use crate::submission::object::Family;
 use crate::submission::problem::{Code, Fault};
-
-/// A declared header cannot be sent.
-pub static HEADER_INVALID: Code = Code {
-    name: "header-invalid",
-    summary: "a declared header is misspelt or not one to declare",
-    explanation: "Declared headers are those that were signed into the result's URL and must be sent with it, such as \
-Content-Type. A name is made of letters, digits, hyphens and underscores and occurs once; a value is printable ASCII \
-without spaces around it. Headers that belong to the connection (Host, Content-Length, Transfer-Encoding and so on) \
-are set by harness, Authorization contradicts a signed URL, and a copy-source header would turn the write into a copy \
-of another object.",
-};
 
 /// A signed header has no declared value.
 pub static HEADER_UNDECLARED: Code = Code {
@@ -54,23 +44,6 @@ it there, other stores may refuse the upload because the checksum does not match
 `requestChecksumCalculation: \"WHEN_REQUIRED\"` and sign again.",
 };
 
-/// Headers that harness or the HTTP library sets, or that contradict a signed URL.
-const OWN: &[&str] = &[
-    "authorization",
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "if-match",
-    "keep-alive",
-    "proxy-authorization",
-    "range",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
 /// Checks names and values; returns the headers by lower-case name.
 pub(super) fn check_declared(
     declared: &BTreeMap<String, String>,
@@ -79,9 +52,9 @@ pub(super) fn check_declared(
     let mut headers = BTreeMap::new();
     for (name, value) in declared {
         let lower = name.to_ascii_lowercase();
-        if let Some(found) = wrong_header(&lower, value) {
+        if let Some(found) = wrong(&lower, value) {
             faults.push(Fault::new(
-                &HEADER_INVALID,
+                &INVALID_HEADER,
                 found,
                 "headers that were signed into the URL, each once, with printable values",
                 "declare only what was signed, and sign without what cannot be declared",
@@ -89,7 +62,7 @@ pub(super) fn check_declared(
         }
         if headers.insert(lower.clone(), value.clone()).is_some() {
             faults.push(Fault::new(
-                &HEADER_INVALID,
+                &INVALID_HEADER,
                 format!("the header {lower:?} twice, in different letter case"),
                 "each header once",
                 "leave one of them out",
@@ -98,41 +71,6 @@ pub(super) fn check_declared(
     }
     guard::check_values(&headers, faults);
     headers
-}
-
-fn wrong_header(lower: &str, value: &str) -> Option<String> {
-    let token =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
-    if lower.is_empty() || lower.len() > 128 || !lower.bytes().all(token) {
-        return Some(
-            "a header name with other characters than letters, digits, `-` and `_`".into(),
-        );
-    }
-    if OWN.contains(&lower) {
-        return Some(format!("the header `{lower}`, which is not for declaring"));
-    }
-    let changes_operation =
-        ["copy-source", "rename-source", "write-offset-bytes", "symlink-target"]
-            .iter()
-            .any(|part| lower.contains(part));
-    if changes_operation {
-        return Some(format!("the header `{lower}`, which is not a plain write"));
-    }
-    if lower == "x-ms-blob-type" && value != "BlockBlob" {
-        return Some("an `x-ms-blob-type` other than `BlockBlob`".into());
-    }
-    if lower == "x-goog-resumable" {
-        return Some(
-            "the header `x-goog-resumable`, which starts an upload instead of doing it".into(),
-        );
-    }
-    let printable = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
-    if !printable || value.trim() != value || value.is_empty() || value.len() > 4096 {
-        return Some(format!(
-            "a value of `{lower}` that is empty, too long, not printable ASCII or has spaces around it"
-        ));
-    }
-    None
 }
 
 /// Holds the signed headers against the declared ones.

@@ -34,8 +34,7 @@ pub use self::guard::{
     GUARD_MISSING, GUARD_UNCERTAIN, GUARD_UNSUPPORTED, GUARD_VALUE, GUARD_VERSIONED_BUCKET,
 };
 pub use self::headers::{
-    CHECKSUM_IN_QUERY, HEADER_INVALID, HEADER_UNDECLARED, HEADER_UNSENT, HEADER_UNSIGNED,
-    headers_to_send,
+    CHECKSUM_IN_QUERY, HEADER_UNDECLARED, HEADER_UNSENT, HEADER_UNSIGNED, headers_to_send,
 };
 pub use self::life::{MARGIN, URL_EXPIRED, URL_EXPIRES_TOO_SOON, URL_NOT_YET_VALID, check_life};
 pub use super::object::Family;
@@ -62,9 +61,10 @@ store's ordinary endpoint in the bucket's region.",
 /// The URL of the result selects a version.
 pub static OUTPUT_VERSION: Code = Code {
     name: "output-version",
-    summary: "the URL of the result selects a version",
-    explanation: "A version exists only once something has been written, and a write always makes a new one, so a URL \
-that is written to cannot name a version. Sign the URL again without the version.",
+    summary: "a URL of the result selects a version",
+    explanation: "A version exists only once something has been written, and a write always makes a new one, so neither \
+the URL that the result is written to nor the one that it is read back from can name a version. Sign the URL again \
+without the version.",
 };
 
 /// Every code of this module.
@@ -76,7 +76,6 @@ pub static CODES: &[&Code] = &[
     &GUARD_UNSUPPORTED,
     &GUARD_VALUE,
     &GUARD_VERSIONED_BUCKET,
-    &HEADER_INVALID,
     &HEADER_UNDECLARED,
     &HEADER_UNSENT,
     &HEADER_UNSIGNED,
@@ -224,16 +223,21 @@ fn check_output(url: &ObjectUrl, faults: &mut Vec<Fault>) {
         ));
     }
     if url.version().is_some() {
-        faults.push(Fault::new(
-            &OUTPUT_VERSION,
-            "a version in the URL of the result",
-            "a URL without version",
-            "sign the URL again without the version",
-        ));
+        faults.push(version_of_result());
     }
     if url.identity().provider().store().guard == S3Guard::Unsupported {
         faults.push(guard::unsupported("a store without conditional writes"));
     }
+}
+
+/// A URL of the result, for writing it or for reading it back, with a version.
+pub(super) fn version_of_result() -> Fault {
+    Fault::new(
+        &OUTPUT_VERSION,
+        "a version in the URL of the result",
+        "a URL without version",
+        "sign the URL again without the version",
+    )
 }
 
 /// AWS SDKs write the operation that a URL was signed for into `x-id`.
