@@ -112,7 +112,9 @@ again: it reads what is there and never makes a second Job."
     /// The exit code of one receipt.
     pub fn of_receipt(receipt: &Receipt, fail_if_failed: bool) -> Self {
         match receipt.outcome {
-            ReceiptOutcome::AlreadySubmitted if fail_if_failed && receipt.found_failed() => {
+            ReceiptOutcome::AlreadySubmitted | ReceiptOutcome::AlreadyRecorded
+                if fail_if_failed && receipt.found_failed() =>
+            {
                 Self::Failed
             }
             ReceiptOutcome::Created

@@ -10,7 +10,7 @@ use crate::submit::ReceiptOutcome;
 use crate::{profile, render, submission, submit};
 
 /// Every problem code, by name.
-pub(super) fn codes() -> Vec<&'static Code> {
+pub fn codes() -> Vec<&'static Code> {
     let mut codes = submission::codes();
     codes.extend(profile::CODES);
     codes.extend(render::codes());

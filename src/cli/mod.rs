@@ -24,6 +24,7 @@ use clap::error::ErrorKind;
 
 use args::{Cli, Command, DispatchCommand, PredictionCommand};
 pub use exit::Exit;
+pub use explain::codes;
 use terminal::Tone;
 
 /// Runs the command line `argv`, program name first.

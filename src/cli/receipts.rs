@@ -14,7 +14,8 @@ pub(super) fn for_people(receipt: &Receipt) -> String {
             .expect("writing to a String");
     }
     let mut line = |label: &str, text: &str| {
-        write!(shown, "\n  {label:<12} {}", neutral::text(text)).expect("writing to a String");
+        let indented = neutral::lines(text).replace('\n', "\n               ");
+        write!(shown, "\n  {label:<12} {indented}").expect("writing to a String");
     };
     line("detail", &receipt.detail);
     if let Some(remedy) = &receipt.remedy {

@@ -14,9 +14,11 @@ use super::{neutral, problems, profiles, receipts, signals};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectOptions, Connection};
 use crate::profile::Profiles;
-use crate::render::{self, life};
+use crate::render;
 use crate::submission::{Problem, SignedUrls, Submission};
 use crate::submit::batch::{self, Item};
+use crate::submit::facts::Moment;
+use crate::submit::protocol::Terms as _;
 use crate::submit::receipt::Turn;
 use crate::submit::{Intent, Limits, Plan, Receipt};
 
@@ -153,7 +155,8 @@ fn rehearsed_here(item: &Item<'_>) -> Receipt {
         started: SystemClock.now(),
         milliseconds: 0,
     };
-    Receipt::checked_here(turn, &item.plan, life::dead_urls(item.plan.fitted(), SystemClock.now()))
+    let now = Moment { boot: SystemClock.boottime(), local: SystemClock.now(), server: None };
+    Receipt::checked_here(turn, &item.plan, item.plan.obstacles(&now))
 }
 
 fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
@@ -164,6 +167,7 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let connection = match Connection::open(&connect_options(&args.cluster, args), &clock) {
         Ok(connection) => connection,
+        Err(error) if error.is_usage() => return Err(error.into()),
         Err(error) => {
             let why = super::chain(&anyhow::Error::from(error));
             let unreachable =

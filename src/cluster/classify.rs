@@ -42,7 +42,11 @@ const MOST_CAUSES: usize = 32;
 pub(super) const WITHHELD: &str = "(withheld, for it may repeat the Secret that was sent)";
 
 /// Says how a request ended that was answered like this.
-pub(super) fn classify(request: &Request, answer: RawAnswer) -> Outcome {
+pub(super) fn classify(request: &Request, mut answer: RawAnswer) -> Outcome {
+    if request.is_confidential() {
+        // A webhook writes these.
+        answer.warnings.fill(WITHHELD.to_owned());
+    }
     match answer.status {
         200..=299 => success(request, answer),
         400..=499 => refusal(request, answer),
@@ -68,8 +72,20 @@ fn read_json(answer: &RawAnswer) -> Result<Value, Why> {
         .map_err(|error| Why::Unreadable { status: answer.status, reason: error.to_string() })
 }
 
+/// A server names the output of a container plain text; a login page is HTML.
+fn read_text(answer: &RawAnswer) -> Result<Value, Why> {
+    if answer.media_type != "text/plain" {
+        return Err(foreign(answer));
+    }
+    Ok(Value::from(String::from_utf8_lossy(&answer.body)))
+}
+
 fn success(request: &Request, answer: RawAnswer) -> Outcome {
-    let body = match read_json(&answer) {
+    let read = match &request.expected {
+        Expected::Log => read_text(&answer),
+        _ => read_json(&answer),
+    };
+    let body = match read {
         Ok(body) => body,
         Err(why) => return unknown(why, answer.retry_after, None),
     };
@@ -227,6 +243,7 @@ fn is_expected(expected: &Expected, body: &Value) -> bool {
         }
         Expected::Nameless(resource) => is_kind(body, *resource, ""),
         Expected::List(resource) => is_kind(body, *resource, "List") && body["items"].is_array(),
+        Expected::Log => body.is_string(),
         Expected::Deleted { resource, name, namespace } => {
             is_object(body, *resource, name, namespace.as_deref())
                 || is_end_of(body, *resource, name)
@@ -260,6 +277,7 @@ fn describe_expected(expected: &Expected) -> String {
         Expected::Object { resource, name, .. } => format!("the {} {name:?}", resource.kind()),
         Expected::Nameless(resource) => format!("a {}", resource.kind()),
         Expected::List(resource) => format!("a list of {}", resource.plural()),
+        Expected::Log => "the output of a container".to_owned(),
         Expected::Deleted { resource, name, .. } => {
             format!("the end of the {} {name:?}", resource.kind())
         }

@@ -106,6 +106,24 @@ pub enum ConnectError {
     },
 }
 
+impl ConnectError {
+    /// Whether the command line or the machine has to change before the same command can work.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::InvalidOption { .. }
+            | Self::NotInCluster { .. }
+            | Self::NoFolder { .. }
+            | Self::KubectlNotFound { .. }
+            | Self::KubectlNotStarted { .. }
+            | Self::NoSuchContext { .. } => true,
+            Self::Guard { .. }
+            | Self::EndedEarly { .. }
+            | Self::NotReady { .. }
+            | Self::System { .. } => false,
+        }
+    }
+}
+
 fn said(stderr: &str) -> String {
     match stderr.trim() {
         "" => "; it said nothing".to_owned(),

@@ -97,8 +97,11 @@ pub fn guard_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     ignore_interrupts();
     adopt_orphans();
-    let code = match spawn_starter(&starter_arguments(&task)) {
-        Ok(kubectl) => watch(kubectl, task.grace),
+    // Before kubectl exists, so that no signal ends this process while there is something to tidy up.
+    let started = catch_signals()
+        .and_then(|signals| Ok((signals, spawn_starter(&starter_arguments(&task))?)));
+    let code = match started {
+        Ok((signals, kubectl)) => watch(kubectl, signals, task.grace),
         Err(error) => say_not_started(&error),
     };
     remove_socket(&task.socket);
@@ -160,10 +163,25 @@ fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-fn watch(mut kubectl: Child, grace: Duration) -> ExitCode {
+/// Takes the signals that would end this process. What is caught is reset for kubectl, so a signal
+/// that is ignored from before (`nohup`) is left alone and stays ignored there.
+fn catch_signals() -> io::Result<Signals> {
+    let ignored = ignored_signals();
+    let is_ours = |signal: &i32| ignored & (1 << (signal - 1)) == 0;
+    Signals::new([SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(is_ours))
+}
+
+/// The set of ignored signals, where the system shows it: `man 5 proc_pid_status`.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn watch(mut kubectl: Child, signals: Signals, grace: Duration) -> ExitCode {
     let pid = Pid::from_child(&kubectl);
     let (sender, events) = sync_channel(3);
-    let watching = start_watching(pid, &sender);
+    let watching = start_watching(pid, signals, &sender);
     let first = match &watching {
         Ok(()) => events.recv().unwrap_or(Event::HarnessEnded),
         Err(_) => Event::HarnessEnded,
@@ -179,9 +197,11 @@ fn watch(mut kubectl: Child, grace: Duration) -> ExitCode {
     }
 }
 
-fn start_watching(kubectl: Pid, sender: &SyncSender<Event>) -> io::Result<()> {
-    // Only now, so that kubectl has the dispositions that harness was started with (`nohup`).
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGQUIT])?;
+fn start_watching(
+    kubectl: Pid,
+    mut signals: Signals,
+    sender: &SyncSender<Event>,
+) -> io::Result<()> {
     let terminated = sender.clone();
     spawn(move || {
         // A hang-up or a quit goes to the whole group: harness decides, and this process stays

@@ -30,6 +30,10 @@ use crate::clock::Clock;
 /// The longest answer that is read. A list page of 100 Jobs is about 1 MiB.
 pub(super) const LONGEST_ANSWER: u64 = 8 * 1024 * 1024;
 
+/// Bytes of a connection's buffers, one for each direction. The head of an answer must fit; ureq's own
+/// 128 KiB take longer to clear than a whole request takes.
+const BUFFER: usize = 32 * 1024;
+
 /// Kept connections: as many as requests may run side by side.
 const IDLE_CONNECTIONS: usize = 32;
 
@@ -48,6 +52,8 @@ impl Http {
             .proxy(None)
             .user_agent(concat!("harness/", env!("CARGO_PKG_VERSION")))
             .accept("application/json")
+            .input_buffer_size(BUFFER)
+            .output_buffer_size(BUFFER)
             .max_idle_connections(IDLE_CONNECTIONS)
             .max_idle_connections_per_host(IDLE_CONNECTIONS)
             .build();

@@ -6,7 +6,7 @@
 //! that uses it. Nothing here prints, and no request body is ever part of an error.
 //!
 //! ```text
-//! Connection::send(Request) -> Outcome        request.rs, outcome.rs, classify.rs (all pure)
+//! Connection::send(Request) -> Outcome    api.rs, request.rs, outcome.rs, classify.rs: all pure
 //!   http.rs       plain HTTP/1.1 over the socket, with a deadline and a limit
 //!   proxy.rs      one kubectl from its start to its end
 //!   process.rs    the only file that spawns
@@ -14,6 +14,7 @@
 //! ```
 
 pub mod access;
+pub mod api;
 mod classify;
 pub mod error;
 pub mod guard;
@@ -25,14 +26,16 @@ mod proxy;
 pub mod request;
 mod text;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use access::Access;
+pub use api::Requests;
 pub use error::ConnectError;
 pub use outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
-pub use request::{DryRun, Expected, Method, Preconditions, Request, Requests, Resource};
+pub use request::{DryRun, Expected, Method, Preconditions, Request, Resource};
 
 use self::http::Http;
 use self::proxy::Proxy;
@@ -62,7 +65,8 @@ pub type StderrObserver = Arc<dyn Fn(&[u8]) + Send + Sync>;
 pub struct ConnectOptions {
     /// kubectl: a path, or a name that is looked up in `PATH`.
     pub kubectl: PathBuf,
-    /// The executable that handles [`guard::ARGUMENT`]; `None` is this process's own.
+    /// The executable whose `main` handles [`guard::ARGUMENT`] before anything else; `None` is this
+    /// process's own, which then must be harness.
     pub guard: Option<PathBuf>,
     /// `--kubeconfig`; `None` leaves it to kubectl (`KUBECONFIG`, then `~/.kube/config`).
     pub kubeconfig: Option<PathBuf>,
@@ -77,6 +81,9 @@ pub struct ConnectOptions {
     /// What this command needs.
     pub access: Access,
     /// How long one request of [`Connection::requests`] may take, answer and all.
+    ///
+    /// kubectl gets its credentials within the first one, so that one needs more time where a person
+    /// has to log in.
     pub request_timeout: Duration,
     /// How long kubectl may take to serve.
     pub ready_timeout: Duration,
@@ -120,6 +127,15 @@ pub struct Connection {
     requests: Requests,
     http: Http,
     proxy: Proxy,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connection")
+            .field("requests", &self.requests)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Connection {

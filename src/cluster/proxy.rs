@@ -235,7 +235,14 @@ fn check(options: &ConnectOptions) -> Result<(), ConnectError> {
         Context::InCluster { token } if !token.exists() => {
             return Err(ConnectError::NotInCluster { token: token.clone() });
         }
-        Context::Named(_) | Context::InCluster { .. } => {}
+        Context::InCluster { .. } => {
+            if let Some(kubeconfig) = &options.kubeconfig {
+                let allowed =
+                    "a pod's service account needs none; leave it out with `--in-cluster`";
+                return invalid("--kubeconfig", &kubeconfig.to_string_lossy(), allowed);
+            }
+        }
+        Context::Named(_) => {}
     }
     // It becomes part of a regular expression and of paths.
     if !is_dns_label(&options.namespace) {

@@ -1,15 +1,9 @@
 //! What can be asked of the API server, and what a good answer to it looks like.
 //!
-//! Pure: nothing here sends anything. The constructors are the only place that knows paths and
-//! parameters of the Kubernetes API.
+//! Pure, and only shapes: [`Requests`](super::Requests) makes the requests.
 
 use std::fmt;
 use std::time::Duration;
-
-use serde_json::{Value, json};
-
-/// The name under which the server records who wrote a field.
-pub const FIELD_MANAGER: &str = "harness";
 
 /// A method of HTTP that the protocol uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +115,8 @@ pub enum Expected {
     Nameless(Resource),
     /// A list of objects of this kind.
     List(Resource),
+    /// Plain text: the output of a container. It becomes a JSON string.
+    Log,
     /// The end of the object: a `Status` of success, or the object itself on its way out.
     Deleted {
         /// Its kind.
@@ -171,13 +167,10 @@ impl Request {
     /// Whether the server's own words must not be shown, because a server may repeat the request in
     /// them: it does so when it cannot read a body, and an admission webhook may at any time.
     pub fn is_confidential(&self) -> bool {
-        let resource = match &self.expected {
-            Expected::Object { resource, .. }
-            | Expected::Deleted { resource, .. }
-            | Expected::Nameless(resource)
-            | Expected::List(resource) => *resource,
-        };
-        self.body.is_some() && self.method != Method::Delete && resource == Resource::Secrets
+        let sends_object = matches!(self.method, Method::Post | Method::Patch);
+        let is_secret =
+            matches!(&self.expected, Expected::Object { resource: Resource::Secrets, .. });
+        sends_object && is_secret
     }
 }
 
@@ -192,208 +185,4 @@ impl fmt::Debug for Request {
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
-}
-
-/// Makes the requests of one namespace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requests {
-    namespace: String,
-    timeout: Duration,
-}
-
-impl Requests {
-    /// Requests in `namespace`, each of which may take `timeout`.
-    pub fn new(namespace: impl Into<String>, timeout: Duration) -> Self {
-        Self { namespace: namespace.into(), timeout }
-    }
-
-    /// The namespace.
-    pub fn namespace(&self) -> &str {
-        &self.namespace
-    }
-
-    /// Reads the namespace itself.
-    pub fn read_namespace(&self) -> Request {
-        self.read(Resource::Namespaces, &self.namespace)
-    }
-
-    /// Reads the Job `name`.
-    pub fn read_job(&self, name: &str) -> Request {
-        self.read(Resource::Jobs, name)
-    }
-
-    /// Reads the Secret `name`.
-    pub fn read_secret(&self, name: &str) -> Request {
-        self.read(Resource::Secrets, name)
-    }
-
-    /// Reads the `ConfigMap` `name`.
-    pub fn read_config_map(&self, name: &str) -> Request {
-        self.read(Resource::ConfigMaps, name)
-    }
-
-    /// Creates the Job `name` from its JSON.
-    pub fn create_job(&self, name: &str, body: Vec<u8>, dry_run: DryRun) -> Request {
-        self.create(Resource::Jobs, name, body, dry_run)
-    }
-
-    /// Creates the Secret `name` from its JSON.
-    pub fn create_secret(&self, name: &str, body: Vec<u8>, dry_run: DryRun) -> Request {
-        self.create(Resource::Secrets, name, body, dry_run)
-    }
-
-    /// Creates the `ConfigMap` `name` from its JSON.
-    pub fn create_config_map(&self, name: &str, body: Vec<u8>, dry_run: DryRun) -> Request {
-        self.create(Resource::ConfigMaps, name, body, dry_run)
-    }
-
-    /// Deletes the Secret `name`, if it is still this one.
-    pub fn delete_secret(&self, name: &str, preconditions: &Preconditions) -> Request {
-        self.delete(Resource::Secrets, name, preconditions)
-    }
-
-    /// Deletes the Job `name`, if it is still this one, and its pods after it.
-    pub fn delete_job(&self, name: &str, preconditions: &Preconditions) -> Request {
-        self.delete(Resource::Jobs, name, preconditions)
-    }
-
-    /// Asks the server who it takes us for.
-    pub fn review_self(&self) -> Request {
-        let resource = Resource::SelfSubjectReviews;
-        let body = json!({ "apiVersion": resource.api_version(), "kind": resource.kind() });
-        Request {
-            method: Method::Post,
-            path: resource.collection(&self.namespace),
-            query: Vec::new(),
-            body: Some(body.to_string().into_bytes()),
-            timeout: self.timeout,
-            expected: Expected::Nameless(resource),
-        }
-    }
-
-    /// Reads one object by its name.
-    ///
-    /// A read without `resourceVersion` is a quorum read: it sees every write that was answered.
-    pub fn read(&self, resource: Resource, name: &str) -> Request {
-        Request {
-            method: Method::Get,
-            path: self.path(resource, name),
-            query: Vec::new(),
-            body: None,
-            timeout: self.timeout,
-            expected: self.object(resource, name),
-        }
-    }
-
-    /// Lists the objects of one kind that carry the label, at most `limit` of them, after the
-    /// `continue` token of the list before.
-    pub fn list(
-        &self,
-        resource: Resource,
-        label_selector: &str,
-        limit: u32,
-        continuation: Option<&str>,
-    ) -> Request {
-        let mut query = vec![("limit", limit.to_string())];
-        if !label_selector.is_empty() {
-            query.push(("labelSelector", label_selector.to_owned()));
-        }
-        if let Some(token) = continuation {
-            query.push(("continue", token.to_owned()));
-        }
-        Request {
-            method: Method::Get,
-            path: resource.collection(&self.namespace),
-            query,
-            body: None,
-            timeout: self.timeout,
-            expected: Expected::List(resource),
-        }
-    }
-
-    /// Creates one object from its JSON; an unknown or a duplicate field is refused.
-    pub fn create(
-        &self,
-        resource: Resource,
-        name: &str,
-        body: Vec<u8>,
-        dry_run: DryRun,
-    ) -> Request {
-        let mut query = write_parameters();
-        if dry_run == DryRun::Yes {
-            query.push(("dryRun", "All".to_owned()));
-        }
-        Request {
-            method: Method::Post,
-            path: resource.collection(&self.namespace),
-            query,
-            body: Some(body),
-            timeout: self.timeout,
-            expected: self.object(resource, name),
-        }
-    }
-
-    /// Changes one object by a JSON merge patch. Preconditions go into the patch, as
-    /// `metadata.uid` (another UID is 422) and `metadata.resourceVersion` (another one is 409).
-    pub fn patch(&self, resource: Resource, name: &str, patch: &Value) -> Request {
-        Request {
-            method: Method::Patch,
-            path: self.path(resource, name),
-            query: write_parameters(),
-            body: Some(patch.to_string().into_bytes()),
-            timeout: self.timeout,
-            expected: self.object(resource, name),
-        }
-    }
-
-    /// Deletes one object, if it still is this one.
-    ///
-    /// Everything stands in the body: a server ignores the query of a DELETE with a body. The policy
-    /// is spelt out because the default for Jobs leaves their pods running.
-    pub fn delete(&self, resource: Resource, name: &str, preconditions: &Preconditions) -> Request {
-        let mut required = json!({ "uid": preconditions.uid });
-        if let Some(version) = &preconditions.resource_version {
-            required["resourceVersion"] = Value::from(version.as_str());
-        }
-        let body = json!({
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "preconditions": required,
-            "propagationPolicy": "Background",
-        });
-        Request {
-            method: Method::Delete,
-            path: self.path(resource, name),
-            query: Vec::new(),
-            body: Some(body.to_string().into_bytes()),
-            timeout: self.timeout,
-            expected: Expected::Deleted {
-                resource,
-                name: name.to_owned(),
-                namespace: self.namespace_of(resource),
-            },
-        }
-    }
-
-    fn path(&self, resource: Resource, name: &str) -> String {
-        // No name of an object has a slash; one that does must not become another path. Like every
-        // other odd character, the escape is refused when the request is sent.
-        let segment = name.replace('/', "%2F");
-        format!("{}/{segment}", resource.collection(&self.namespace))
-    }
-
-    fn object(&self, resource: Resource, name: &str) -> Expected {
-        Expected::Object { resource, name: name.to_owned(), namespace: self.namespace_of(resource) }
-    }
-
-    fn namespace_of(&self, resource: Resource) -> Option<String> {
-        match resource {
-            Resource::Namespaces | Resource::SelfSubjectReviews => None,
-            _ => Some(self.namespace.clone()),
-        }
-    }
-}
-
-fn write_parameters() -> Vec<(&'static str, String)> {
-    vec![("fieldManager", FIELD_MANAGER.to_owned()), ("fieldValidation", "Strict".to_owned())]
 }

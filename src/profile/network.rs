@@ -10,6 +10,7 @@ use url::Url;
 use super::names::{ConfigKey, DnsSubdomain, quoted};
 use super::placement::flip;
 use super::reader::Place;
+use crate::submission::EndpointAliases;
 use crate::submission::problem::{Code, Fault};
 
 /// A proxy variable is unusable or holds a credential.
@@ -104,7 +105,18 @@ fn alias_target(text: &str) -> Result<String, Fault> {
 
 /// Reads `endpoint_aliases`.
 pub(super) fn read_aliases(place: &Place<'_>) -> Option<BTreeMap<AliasHost, String>> {
-    place.map(AliasHost::parse, |place| place.parse(alias_target))
+    let aliases = place.map(AliasHost::parse, |place| place.parse(alias_target))?;
+    // Whether a host may be an alias, and of what, is for those to say who use them.
+    let pairs = aliases.iter().map(|(host, target)| (host.as_str(), target.as_str()));
+    match EndpointAliases::new(pairs) {
+        Ok(_) => Some(aliases),
+        Err(faults) => {
+            for fault in faults {
+                place.report(Fault { code: &INVALID_ALIAS, ..fault });
+            }
+            None
+        }
+    }
 }
 
 /// Reads `proxy`.

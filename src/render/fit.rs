@@ -10,7 +10,7 @@ pub static RUNNER_SECRET_NOT_ALLOWED: Code = Code {
     name: "runner-secret-not-allowed",
     summary: "the profile does not allow this runner Secret",
     explanation: "`runner_secret_name` may only name a Secret that the profile lists in `allowed_runner_secrets`, since its keys become \
-the environment of research code. `harness profiles show NAME` lists them; whoever keeps the profiles can add one.",
+the environment of research code. `harness profiles NAME` lists them; whoever keeps the profiles can add one.",
 };
 
 /// The profile has no harness image.
@@ -78,11 +78,9 @@ impl Fitted<'_> {
 }
 
 fn aliases(profile: &Profile) -> EndpointAliases {
-    // The profile's parser has checked each of them.
-    EndpointAliases::new(
-        profile.endpoint_aliases.iter().map(|(host, bucket)| (host.as_str(), bucket.as_str())),
-    )
-    .unwrap_or_default()
+    let pairs =
+        profile.endpoint_aliases.iter().map(|(host, bucket)| (host.as_str(), bucket.as_str()));
+    EndpointAliases::new(pairs).expect("the profile's parser has built the same aliases")
 }
 
 fn check_runner_secret(profile: &Profile, secret: &str) -> Option<Problem> {

@@ -46,9 +46,23 @@ pub(super) static READBACK_DIFFERS: Code = Code {
 result exists already, so another object would give a wrong answer.",
 };
 
+/// A parameter of the result's URL may select the object, or may be a token.
+pub(super) static RESULT_SELECTED_BY_QUERY: Code = Code {
+    name: "result-selected-by-query",
+    summary: "a parameter of the result's URL may select the object",
+    explanation: "On a host that is no known store's, a parameter that belongs to no known signature may select the object or may be a \
+token that changes with every signing. If it changed, the same experiment would look like another one and could run twice. Use the \
+store's own endpoint for the result, or a URL whose path alone names the object.",
+};
+
 /// Every code that this file can report.
-pub(super) static CODES: &[&Code] =
-    &[&RESULT_IS_INPUT, &RESULT_MAY_BE_INPUT, &ATTEMPT_NOT_IN_PATH, &READBACK_DIFFERS];
+pub(super) static CODES: &[&Code] = &[
+    &RESULT_IS_INPUT,
+    &RESULT_MAY_BE_INPUT,
+    &ATTEMPT_NOT_IN_PATH,
+    &READBACK_DIFFERS,
+    &RESULT_SELECTED_BY_QUERY,
+];
 
 /// The longest extension of `ID.<ext>`, such as `tar.zst`.
 const MAX_EXTENSION: usize = 16;
@@ -103,6 +117,15 @@ pub(super) fn check_result(urls: &[(UrlField, &ObjectUrl)]) -> Vec<(UrlField, Fa
     // The PUT URL's own version is refused where its signature is read.
     if find(UrlField::ResultReadback).is_some_and(|url| url.version().is_some()) {
         faults.push((UrlField::ResultReadback, presign::version_of_result()));
+    }
+    if find(UrlField::ResultPut).is_some_and(ObjectUrl::is_selected_by_query) {
+        let fault = Fault::new(
+            &RESULT_SELECTED_BY_QUERY,
+            "a parameter that belongs to no known signature",
+            "a URL of the result whose path alone names the object",
+            "use the store's own endpoint and signature for the result",
+        );
+        faults.push((UrlField::ResultPut, fault));
     }
     if let (Some(put), Some(readback)) = (find(UrlField::ResultPut), find(UrlField::ResultReadback))
         && object::compare(put, readback, &EndpointAliases::default()) != Comparison::Same

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::ending::Conclusion;
 use super::facts::Moment;
 use super::observe;
 use super::plan::Plan;
-use super::protocol::{Action, Conclusion, Limits, Protocol, Request};
+use super::protocol::{Action, Limits, Protocol, Request};
 use crate::clock::Clock;
 use crate::cluster::{self, DryRun, Outcome, Preconditions, Requests};
 

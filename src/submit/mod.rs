@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod drive;
+pub mod ending;
 pub mod facts;
 pub mod observe;
 pub mod plan;

@@ -171,16 +171,19 @@ fn relations() -> Vec<Case> {
         put,
         &["result-is-input", "result-is-input"],
     );
-    for (what, input, output) in [
-        ("own host before the bucket", "https://data.example.org/a-1/r.tar".to_owned(), plain(key)),
+    let unknown = |query: &str| format!("https://data.example.org/a-1/r.tar{query}");
+    for (what, input, output, more) in [
+        ("own host before the bucket", unknown(""), plain(key), None),
         (
             "another query on an unknown host",
-            "https://data.example.org/a-1/r.tar?id=1".to_owned(),
-            "https://data.example.org/a-1/r.tar?id=2".to_owned(),
+            unknown("?id=1"),
+            unknown("?id=2"),
+            Some("result-selected-by-query"),
         ),
     ] {
         let form = Form::minimal().with("mission_url", &input).with(put, &output);
-        add(what, form, put, &["result-may-be-input"]);
+        let codes: Vec<_> = ["result-may-be-input"].into_iter().chain(more).collect();
+        add(what, form, put, &codes);
     }
     for path in [
         "result.tar",
@@ -208,13 +211,16 @@ fn relations() -> Vec<Case> {
         add(path, Form::minimal().with(put, &plain(path)), put, &["attempt-not-in-result-path"]);
     }
     // Neither a bucket, nor a host, nor a query is a place for it.
-    for url in [
-        "https://a-1.s3.us-west-2.amazonaws.com/r.tar",
-        "https://a-1.example.org/r.tar",
-        "https://h.example.org/r.tar?k=/a-1/x",
-    ] {
+    for url in ["https://a-1.s3.us-west-2.amazonaws.com/r.tar", "https://a-1.example.org/r.tar"] {
         add(url, Form::minimal().with(put, url), put, &["attempt-not-in-result-path"]);
     }
+    let by_query = Form::minimal().with(put, "https://h.example.org/r.tar?k=/a-1/x");
+    add(
+        "the attempt in the query",
+        by_query,
+        put,
+        &["result-selected-by-query", "attempt-not-in-result-path"],
+    );
     for (what, url) in [
         ("another key", plain("a-1/other.tar")),
         ("another bucket", "https://other.s3.us-west-2.amazonaws.com/a-1/r.tar".to_owned()),

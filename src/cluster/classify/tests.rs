@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::request::{DryRun, Requests};
+use super::super::api::Requests;
+use super::super::request::DryRun;
 use super::*;
 
 const CANARY: &str = "c2lnbmF0dXJlLWNhbmFyeQ==";
@@ -123,4 +124,27 @@ fn a_review_has_no_name() {
     let review = json!({ "kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1" });
     let done = classify(&request, answer(201, "application/json", review.to_string()));
     assert!(matches!(done, Outcome::Done(_)));
+}
+
+#[test]
+fn the_output_of_a_container_is_text() {
+    let request = requests().read_log("p1", "run", 100, 4096);
+    assert_eq!(request.path, "/api/v1/namespaces/lab/pods/p1/log");
+    let Outcome::Done(done) = classify(&request, answer(200, "text/plain", b"a\xffb\n".to_vec()))
+    else {
+        panic!()
+    };
+    assert_eq!(done.body, "a\u{fffd}b\n");
+    for media_type in ["text/html", "application/json", ""] {
+        let unknown = classify(&request, answer(200, media_type, "{}"));
+        assert!(matches!(unknown, Outcome::Unknown(_)), "{media_type}");
+    }
+}
+
+#[test]
+fn events_are_selected_by_their_object() {
+    let request = requests().list_events("u-1", 500);
+    assert_eq!(request.path, "/api/v1/namespaces/lab/events");
+    let selector = ("fieldSelector", "involvedObject.uid=u-1".to_owned());
+    assert_eq!(request.query, [("limit", "500".to_owned()), selector]);
 }

@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::super::request::{DryRun, Requests};
+use super::super::api::Requests;
+use super::super::request::DryRun;
 use super::*;
 use crate::clock::SystemClock;
 

@@ -148,6 +148,11 @@ const BAD_FIELDS: &[(&str, &str, &str)] = &[
         "/endpoint_aliases/data.example",
     ),
     (
+        "endpoint_aliases: {data.example.com: 'https://b.s3.us-west-2.amazonaws.com'}",
+        "profile-alias-invalid",
+        "/endpoint_aliases",
+    ),
+    (
         "harness_image: registry.example/harness:1",
         "profile-harness-image-not-pinned",
         "/harness_image",

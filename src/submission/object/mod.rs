@@ -203,6 +203,11 @@ impl ObjectUrl {
         &self.decoded_path
     }
 
+    /// Whether query parameters count to the identity, which they do on an unknown host only.
+    pub fn is_selected_by_query(&self) -> bool {
+        self.identity.provider() == Provider::Opaque && !self.identity.key().ends_with('?')
+    }
+
     /// Why nothing can be written through this URL, where its host tells.
     pub fn read_only(&self) -> Option<&'static str> {
         self.read_only

@@ -1,333 +1,15 @@
-//! The receipt: what `submit` knows about one submission, for people and for programs. Pure.
-//!
-//! The JSON form is stable and versioned. Texts that are not ours (the server's sentences) stand in it
-//! as they came; the printer neutralises them for terminals.
+//! From an ending to a receipt: the sentences that an operator reads. Pure.
 
-use jiff::Timestamp;
-use serde::Serialize;
-
-use super::drive::Driven;
-use super::facts::{DriftFact, Finished, JobFact};
-use super::plan::Plan;
-use super::protocol::{Conclusion, Conflict, Ending, Obstacle, Remark, SecretState};
+use super::{
+    DriftReceipt, IdentityReceipt, JobReceipt, NamespaceReceipt, ProblemReceipt, Receipt,
+    ReceiptOutcome, RecordReceipt, SCHEMA_VERSION, SecretReceipt, Timings, Turn,
+};
 use crate::render::identity::RENDER_VERSION;
 use crate::submission::{Problem, Submission};
-
-/// The version of the JSON form.
-pub const SCHEMA_VERSION: &str = "prediction_receipt.v1";
-
-/// How one submission ended. The names are frozen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ReceiptOutcome {
-    /// This call created the Job.
-    Created,
-    /// This call created the Job and something changed it on the way; it may be running.
-    CreatedAltered,
-    /// The same Job was there already.
-    AlreadySubmitted,
-    /// The same experiment ran earlier and its Job was pruned.
-    AlreadyRecorded,
-    /// The same experiment was cancelled.
-    Cancelled,
-    /// The name belongs to something else, or was changed, or is being deleted.
-    Conflict,
-    /// The cluster said no; this call created no Job.
-    Refused,
-    /// It cannot be known; running the same command again is safe.
-    Unknown,
-    /// The submission is invalid, or a signature is missing or dead; nothing was created.
-    Invalid,
-    /// A rehearsal went through; nothing was created.
-    WouldCreate,
-    /// The call was stopped before this submission's turn; nothing was created.
-    NotStarted,
-}
-
-impl ReceiptOutcome {
-    /// Every outcome, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
-        Self::Created,
-        Self::CreatedAltered,
-        Self::AlreadySubmitted,
-        Self::AlreadyRecorded,
-        Self::Cancelled,
-        Self::Conflict,
-        Self::Refused,
-        Self::Unknown,
-        Self::Invalid,
-        Self::WouldCreate,
-        Self::NotStarted,
-    ];
-
-    /// The frozen name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::CreatedAltered => "created_altered",
-            Self::AlreadySubmitted => "already_submitted",
-            Self::AlreadyRecorded => "already_recorded",
-            Self::Cancelled => "cancelled",
-            Self::Conflict => "conflict",
-            Self::Refused => "refused",
-            Self::Unknown => "unknown",
-            Self::Invalid => "invalid",
-            Self::WouldCreate => "would_create",
-            Self::NotStarted => "not_started",
-        }
-    }
-
-    /// What it means, in one line.
-    pub fn summary(self) -> &'static str {
-        match self {
-            Self::Created => "this call created the Job",
-            Self::CreatedAltered => {
-                "this call created the Job, and the cluster changed it on the way"
-            }
-            Self::AlreadySubmitted => "the same Job was there already",
-            Self::AlreadyRecorded => "the same experiment ran earlier and its Job was pruned",
-            Self::Cancelled => "the same experiment was cancelled",
-            Self::Conflict => {
-                "the name belongs to something else, or was changed, or is being deleted"
-            }
-            Self::Refused => "the cluster said no; this call created no Job",
-            Self::Unknown => "it cannot be known; running the same command again is safe",
-            Self::Invalid => "the submission is invalid, or a signature is missing or dead",
-            Self::WouldCreate => "a rehearsal went through; nothing was created",
-            Self::NotStarted => "the call was stopped before this submission's turn",
-        }
-    }
-
-    /// The whole story, for `harness explain`.
-    pub fn explanation(self) -> &'static str {
-        match self {
-            Self::Created => {
-                "The Secret and the Job were created by this call, and what the API server answered is what was rendered. \
-Exit code 0."
-            }
-            Self::CreatedAltered => {
-                "The rehearsal was clean, yet the Job that was stored differs where it matters: a webhook or policy \
-acted differently on the real request. The Job may be running and is not what the submission says. The receipt lists the \
-places. Nothing was deleted. Exit code 4."
-            }
-            Self::AlreadySubmitted => {
-                "A Job with the same submission digest stands under the name and is unchanged where it matters. Nothing \
-was created; `job.state` says how far it is. If the answer to a create was lost, a remark says so. Exit code 0, or 7 with \
-`--fail-if-failed` if it has failed."
-            }
-            Self::AlreadyRecorded => {
-                "The Job ran, ended and was pruned; the record in its place keeps the result from being made a second \
-time. The result object holds what it published. Exit code 0."
-            }
-            Self::Cancelled => {
-                "The Job stands under the name and was ended by `cancel`; the receipt says when and by whom. To run the \
-experiment again, take a new attempt_id and with it a new result object. Exit code 7."
-            }
-            Self::Conflict => {
-                "Something else holds the name of the Job, of the Secret or of the record, or our own object was changed by \
-another hand, or is being deleted. The receipt lists the places that differ, never the values. harness changes and deletes \
-nothing here. Exit code 4."
-            }
-            Self::Refused => {
-                "The API server refused a request, and a read afterwards showed no Job. The receipt holds the server's sentence \
-and says whether the Secret was created; the next run uses it. Exit code 5."
-            }
-            Self::Unknown => {
-                "No answer could be relied on: the connection was cut, the server failed or was too slow, or it cannot be \
-reached. The receipt says whether a create was on its way. Running the same command again reads what is there first and \
-never makes a second Job. Exit code 6."
-            }
-            Self::Invalid => {
-                "The submission has problems, or its signed URLs are missing or would not live until they are used. Nothing \
-was created. Exit code 3."
-            }
-            Self::WouldCreate => {
-                "With `--dry-run=server` the API server checked both objects and stored nothing; with `--dry-run=client` \
-only harness did. Exit code 0."
-            }
-            Self::NotStarted => {
-                "The call was stopped before this submission's turn came. Nothing was created for it. Run the same command \
-again. Exit code 6."
-            }
-        }
-    }
-}
-
-/// What `submit` reports about one submission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Receipt {
-    /// `prediction_receipt.v1`.
-    pub schema_version: &'static str,
-    /// The file that held the submission, `-` for standard input.
-    pub source: String,
-    /// The operator's name for the attempt, once the submission could be read.
-    pub attempt_id: Option<String>,
-    /// How it ended.
-    pub outcome: ReceiptOutcome,
-    /// One sentence that says what is known.
-    pub detail: String,
-    /// What to do next, if anything.
-    pub remedy: Option<String>,
-    /// The Job.
-    pub job: Option<JobReceipt>,
-    /// The Secret.
-    pub secret: Option<SecretReceipt>,
-    /// The namespace.
-    pub namespace: NamespaceReceipt,
-    /// The digests that the experiment is known by, once the submission could be read.
-    pub identity: Option<IdentityReceipt>,
-    /// What was recorded when the Job was pruned.
-    pub record: Option<RecordReceipt>,
-    /// Where the cluster's object differs, as paths; never values.
-    pub differences: Vec<String>,
-    /// Harmless changes that the cluster made.
-    pub drift: Vec<DriftReceipt>,
-    /// What happened on the way.
-    pub remarks: Vec<String>,
-    /// The API server's warnings.
-    pub warnings: Vec<String>,
-    /// What is wrong with the submission.
-    pub problems: Vec<ProblemReceipt>,
-    /// When and how long.
-    pub timings: Timings,
-}
-
-/// The Job, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct JobReceipt {
-    /// Its name.
-    pub name: String,
-    /// Its UID, if it exists.
-    pub uid: Option<String>,
-    /// Where it stands: `queued`, `pending`, `active` (it has a pod), `succeeded` or `failed`.
-    pub state: Option<String>,
-}
-
-/// The Secret, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct SecretReceipt {
-    /// The name that this submission's signatures give.
-    pub name: String,
-    /// `created`, `present`, `absent`, `removed` or `unknown`.
-    pub state: &'static str,
-}
-
-/// The namespace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NamespaceReceipt {
-    /// Its name.
-    pub name: String,
-    /// Its UID, once read.
-    pub uid: Option<String>,
-}
-
-/// The digests that the experiment is known by; each 64 digits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct IdentityReceipt {
-    /// Of the result object: the duplicate guard.
-    pub result_identity: String,
-    /// Of everything that decides what runs.
-    pub submission_digest: String,
-    /// Of the Secret's content.
-    pub secret_digest: String,
-    /// Of the profile's content.
-    pub profile_digest: String,
-    /// The version of what `render` writes.
-    pub render_version: &'static str,
-}
-
-/// What was recorded when the Job was pruned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RecordReceipt {
-    /// How the experiment ended.
-    pub outcome: String,
-    /// Who recorded it.
-    pub recorded_by: String,
-    /// When.
-    pub recorded_at: String,
-}
-
-/// One harmless change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct DriftReceipt {
-    /// Where.
-    pub path: String,
-    /// `added`, `harness-image`, `queue`, `render-version` or `signed-again`.
-    pub kind: &'static str,
-}
-
-impl From<DriftFact> for DriftReceipt {
-    fn from(fact: DriftFact) -> Self {
-        Self { path: fact.path, kind: fact.kind }
-    }
-}
-
-/// One problem of the submission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ProblemReceipt {
-    /// The stable code, for `harness explain`.
-    pub code: &'static str,
-    /// JSON pointer of the value.
-    pub pointer: String,
-    /// Line, from 1.
-    pub line: Option<u32>,
-    /// Column in characters, from 1.
-    pub column: Option<u32>,
-    /// What was found.
-    pub found: String,
-    /// What is allowed.
-    pub allowed: String,
-    /// What to do.
-    pub remedy: String,
-}
-
-impl From<&Problem> for ProblemReceipt {
-    fn from(problem: &Problem) -> Self {
-        Self {
-            code: problem.fault.code.name,
-            pointer: problem.pointer.clone(),
-            line: problem.position.map(|position| position.line),
-            column: problem.position.map(|position| position.column),
-            found: problem.fault.found.to_string(),
-            allowed: problem.fault.allowed.to_string(),
-            remedy: problem.fault.remedy.to_string(),
-        }
-    }
-}
-
-/// When and how long.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Timings {
-    /// When this submission's turn began, RFC 3339, by the local clock.
-    pub started_at: String,
-    /// How long it took, in milliseconds.
-    pub milliseconds: u64,
-    /// The API server's clock minus the local one, in seconds, once it answered.
-    pub clock_skew_seconds: Option<i64>,
-}
-
-/// Where a submission came from and when its turn began.
-#[derive(Debug, Clone)]
-pub struct Turn {
-    /// The file, `-` for standard input.
-    pub source: String,
-    /// The namespace's name.
-    pub namespace: String,
-    /// The beginning, by the local clock.
-    pub started: Timestamp,
-    /// How long it took, in milliseconds.
-    pub milliseconds: u64,
-}
+use crate::submit::drive::Driven;
+use crate::submit::ending::{Conclusion, Conflict, Ending, Obstacle, Remark, SecretState};
+use crate::submit::facts::JobFact;
+use crate::submit::plan::Plan;
 
 /// A skew that deserves a remark, in seconds.
 const LARGE_SKEW: i64 = 60;
@@ -402,11 +84,11 @@ impl Receipt {
     }
 
     /// A submission that was checked without asking the cluster.
-    pub fn checked_here(turn: Turn, plan: &Plan<'_>, dead_urls: Vec<Problem>) -> Self {
-        let ending = if dead_urls.is_empty() {
+    pub fn checked_here(turn: Turn, plan: &Plan<'_>, obstacles: Vec<Problem>) -> Self {
+        let ending = if obstacles.is_empty() {
             Ending::WouldCreate { drift: Vec::new() }
         } else {
-            Ending::Invalid(dead_urls)
+            Ending::Invalid(obstacles)
         };
         let receipt = Self::blank(turn, ReceiptOutcome::WouldCreate, "")
             .identify(plan)
@@ -638,20 +320,23 @@ impl Receipt {
         self
     }
 
-    /// Whether the Job that this receipt found had already failed.
+    /// Whether the experiment that this receipt found, as a Job or as its record, had already failed.
     pub fn found_failed(&self) -> bool {
-        let failed = job_state_name(Finished::Failed);
-        self.outcome == ReceiptOutcome::AlreadySubmitted
-            && self.job.as_ref().and_then(|job| job.state.as_deref()) == Some(failed)
+        let state = match self.outcome {
+            ReceiptOutcome::AlreadySubmitted => {
+                self.job.as_ref().and_then(|job| job.state.as_deref())
+            }
+            ReceiptOutcome::AlreadyRecorded => {
+                self.record.as_ref().map(|record| record.outcome.as_str())
+            }
+            _ => None,
+        };
+        state == Some(FAILED)
     }
 }
 
-fn job_state_name(finished: Finished) -> &'static str {
-    match finished {
-        Finished::Succeeded => "succeeded",
-        Finished::Failed => "failed",
-    }
-}
+/// What a failed experiment is called, in a Job's state and in a record.
+const FAILED: &str = "failed";
 
 fn refusal_remedy(code: u16) -> &'static str {
     match code {
