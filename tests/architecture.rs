@@ -1,5 +1,7 @@
 //! The map of `src/`, held: which way imports point, and which file alone may touch the world.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -118,7 +118,7 @@ pub(super) fn apply(
         match urls::inspect(field, url, headers, submission.credentials_expire_at) {
             Ok(Signed::Unsigned) => {}
             Ok(Signed::Signed(signature)) => {
-                notes.extend(signature.notes.into_iter().map(at_field))
+                notes.extend(signature.notes.into_iter().map(at_field));
             }
             Err(faults) => problems.extend(faults.into_iter().map(at_field)),
         }

@@ -198,13 +198,14 @@ impl<'a> Document<'a> {
         let value = match raw.as_bytes().first() {
             Some(b'{') => self.object(raw, pointer),
             Some(b'[') => self.array(raw, pointer),
-            Some(b'"') => match serde_json::from_str(raw) {
-                Ok(text) => Value::String(text),
-                Err(_) => {
+            Some(b'"') => {
+                if let Ok(text) = serde_json::from_str(raw) {
+                    Value::String(text)
+                } else {
                     self.report(lone_surrogate(), pointer, offset);
                     Value::Unreadable
                 }
-            },
+            }
             Some(b't') => Value::Bool(true),
             Some(b'f') => Value::Bool(false),
             Some(b'n') => Value::Null,

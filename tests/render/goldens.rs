@@ -12,7 +12,9 @@ use crate::bundles;
 
 fn golden(file: &str, found: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
-    if std::env::var_os("UPDATE_GOLDENS").is_some_and(|value| value == "1") {
+    #[expect(clippy::disallowed_methods, reason = "whoever changes a format says so on purpose")]
+    let update = std::env::var_os("UPDATE_GOLDENS");
+    if update.is_some_and(|value| value == "1") {
         fs::write(&path, found).unwrap();
     }
     let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));

@@ -1,5 +1,7 @@
 //! Rendering is a function of what the document says, never of how it says it.
 
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use crate::bundles::{self, SITE};
@@ -30,7 +32,7 @@ proptest! {
             let space = |at: usize| spaces[(index + at) % spaces.len()].as_str();
             let comma = if index == 0 { "" } else { "," };
             let name = crate::form::text(name);
-            json.push_str(&format!("{}{comma}{}{name}{}:{}{raw}", space(0), space(1), space(2), space(3)));
+            write!(json, "{}{comma}{}{name}{}:{}{raw}", space(0), space(1), space(2), space(3)).unwrap();
         }
         json.push('}');
         let submission = harness::submission::Submission::parse(json.as_bytes()).unwrap();

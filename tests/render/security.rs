@@ -45,6 +45,10 @@ fn is_off(value: &Value) -> bool {
 
 /// The controls of the restricted level (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>) that
 /// the pod breaks.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one control after the other, as the standard lists them"
+)]
 fn broken_controls(template: &Value) -> Vec<&'static str> {
     let pod = &template["spec"];
     let containers = containers(pod);
