@@ -87,11 +87,11 @@ fn each_decisive_field_changes_the_submission_digest() {
 
 #[test]
 fn a_changed_profile_changes_the_submission_digest() {
-    let digest = |site_text: &str| {
-        let profiles = bundles::profiles(site_text);
+    let digest = |text: &str| {
+        let profiles = bundles::profiles(text);
         bundles::render_with(&site(), &profiles, "research").names().submission_digest
     };
-    let changes = [
+    let edits = [
         ("memory: 60Gi", "memory: 61Gi"),
         ("nvidia.com/gpu: 1", "nvidia.com/gpu: 2"),
         ("queue: research", "queue: other"),
@@ -101,12 +101,12 @@ fn a_changed_profile_changes_the_submission_digest() {
         ("http://proxy.example:3128", "http://proxy.example:3129"),
         ("name: site-ca", "name: other-ca"),
     ];
-    let mut seen = vec![digest(SITE)];
-    for (from, to) in changes {
+    let mut earlier = vec![digest(SITE)];
+    for (from, to) in edits {
         assert!(SITE.contains(from), "{from}");
         let changed = digest(&SITE.replace(from, to));
-        assert!(!seen.contains(&changed), "{from} -> {to}");
-        seen.push(changed);
+        assert!(!earlier.contains(&changed), "{from} -> {to}");
+        earlier.push(changed);
     }
 }
 
