@@ -14,7 +14,8 @@ pub static INVALID_HEADER: Code = Code {
     explanation: "`result_put_headers` lists the headers that were signed into `result_put_url`, with the exact values. A name is \
 an RFC 9110 token, at most 128 characters, each name once whatever its case; a value is 1 to 2048 visible ASCII characters with \
 single spaces inside. Headers that belong to the connection or that harness computes (`host`, `content-length`, \
-`transfer-encoding`, `connection` and their like, `authorization`, `cookie`) cannot be declared.",
+`transfer-encoding`, `connection` and their like, `authorization`, `cookie`) cannot be declared, nor can a copy-source header, \
+which would turn the write into a copy of another object.",
 };
 
 /// Every code that this file can report.

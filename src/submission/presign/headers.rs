@@ -4,19 +4,9 @@ use std::collections::BTreeMap;
 
 use super::family::{Query, SIGNATURE_MALFORMED};
 use super::{Header, Method, Signature, Terms, guard};
+use crate::submission::headers::INVALID_HEADER;
 use crate::submission::object::Family;
 use crate::submission::problem::{Code, Fault};
-
-/// A declared header cannot be sent.
-pub static HEADER_INVALID: Code = Code {
-    name: "header-invalid",
-    summary: "a declared header is misspelt or not one to declare",
-    explanation: "Declared headers are those that were signed into the result's URL and must be sent with it, such as \
-Content-Type. A name is made of letters, digits, hyphens and underscores and occurs once; a value is printable ASCII \
-without spaces around it. Headers that belong to the connection (Host, Content-Length, Transfer-Encoding and so on) \
-are set by harness, Authorization contradicts a signed URL, and a copy-source header would turn the write into a copy \
-of another object.",
-};
 
 /// A signed header has no declared value.
 pub static HEADER_UNDECLARED: Code = Code {
@@ -81,7 +71,7 @@ pub(super) fn check_declared(
         let lower = name.to_ascii_lowercase();
         if let Some(found) = wrong_header(&lower, value) {
             faults.push(Fault::new(
-                &HEADER_INVALID,
+                &INVALID_HEADER,
                 found,
                 "headers that were signed into the URL, each once, with printable values",
                 "declare only what was signed, and sign without what cannot be declared",
@@ -89,7 +79,7 @@ pub(super) fn check_declared(
         }
         if headers.insert(lower.clone(), value.clone()).is_some() {
             faults.push(Fault::new(
-                &HEADER_INVALID,
+                &INVALID_HEADER,
                 format!("the header {lower:?} twice, in different letter case"),
                 "each header once",
                 "leave one of them out",
