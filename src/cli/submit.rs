@@ -42,7 +42,9 @@ pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     };
     invalid.iter().for_each(&mut done);
     match args.dry_run {
-        DryRunMode::Client => items.iter().map(rehearsed_here).for_each(|receipt| done(&receipt)),
+        DryRunMode::Client => {
+            items.iter().for_each(|item| done(&rehearsed_here(item, args)));
+        }
         DryRunMode::None | DryRunMode::Server => {
             submit_items(&items, args)?.iter().for_each(|receipt| {
                 exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
@@ -146,14 +148,12 @@ fn turn(source: &str, args: &SubmitArgs) -> Turn {
 }
 
 /// `--dry-run=client`: everything that needs no cluster, by the local clock.
-fn rehearsed_here(item: &Item<'_>) -> Receipt {
-    let turn = Turn {
-        source: item.source.clone(),
-        namespace: item.plan.bundle().names().namespace.clone(),
-        started: SystemClock.now(),
-        milliseconds: 0,
-    };
-    Receipt::checked_here(turn, &item.plan, life::dead_urls(item.plan.fitted(), SystemClock.now()))
+fn rehearsed_here(item: &Item<'_>, args: &SubmitArgs) -> Receipt {
+    let turn = turn(&item.source, args);
+    let fitted = item.plan.fitted();
+    let mut obstacles = life::missing_signatures(fitted, args.public_inputs);
+    obstacles.extend(life::dead_urls(fitted, turn.started));
+    Receipt::checked_here(turn, &item.plan, obstacles)
 }
 
 fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
