@@ -89,7 +89,11 @@ fn wrap(text: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use clap::Parser as _;
+    use clap::error::ErrorKind;
+
     use super::*;
+    use crate::cli::args::Cli;
 
     /// Everything that has a story: its word, its one line and the story.
     fn stories() -> Vec<(String, &'static str, &'static str)> {
@@ -135,6 +139,24 @@ mod tests {
             assert!(is_case(outcome.name(), '_'), "{}", outcome.name());
             assert_eq!(serde_json::json!(outcome), outcome.name());
         }
+    }
+
+    /// What a story tells to run can be run, at most with more arguments.
+    #[test]
+    fn stories_name_commands_that_exist() {
+        let mut count = 0;
+        for (word, _, explanation) in stories() {
+            for command in explanation.split("`harness ").skip(1) {
+                let command = command.split('`').next().unwrap();
+                let argv = ["harness"].into_iter().chain(command.split(' ')).map(Into::into);
+                let error = Cli::try_parse_from(argv.collect::<Vec<std::ffi::OsString>>()).err();
+                let exists =
+                    error.is_none_or(|error| error.kind() == ErrorKind::MissingRequiredArgument);
+                assert!(exists, "{word}: harness {command}");
+                count += 1;
+            }
+        }
+        assert!(count >= 5);
     }
 
     #[test]

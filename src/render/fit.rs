@@ -10,7 +10,7 @@ pub static RUNNER_SECRET_NOT_ALLOWED: Code = Code {
     name: "runner-secret-not-allowed",
     summary: "the profile does not allow this runner Secret",
     explanation: "`runner_secret_name` may only name a Secret that the profile lists in `allowed_runner_secrets`, since its keys become \
-the environment of research code. `harness profiles show NAME` lists them; whoever keeps the profiles can add one.",
+the environment of research code. `harness profiles NAME` lists them; whoever keeps the profiles can add one.",
 };
 
 /// The profile has no harness image.

@@ -79,7 +79,7 @@ pub(super) fn secret_name(text: &str) -> Result<SecretName, Fault> {
             &RESERVED_SECRET,
             "a name that begins with `prediction-`",
             "the name of a Secret that the profile allows to runners",
-            "choose one that `harness profiles show NAME` lists",
+            "choose one that `harness profiles NAME` lists",
         ));
     }
     SecretName::parse(text)
