@@ -258,8 +258,12 @@ pub struct InitArgs {
     /// An existing data archive: it is hashed
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
-    /// Where the objects lie: https://HOST/PATH, without a query
-    #[arg(long, value_name = "URL", default_value = "https://storage.example.org/experiments")]
+    /// Where the objects lie, without a query
+    #[arg(
+        long,
+        value_name = "https://HOST/PATH",
+        default_value = "https://storage.example.org/experiments"
+    )]
     pub bucket_url: String,
     /// The mission's name
     #[arg(long, value_name = "NAME", value_parser = parse_mission_id)]

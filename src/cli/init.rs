@@ -16,7 +16,9 @@ use super::exit::Exit;
 use super::terminal::{self, Tone};
 use super::{input, problems};
 use crate::clock::{Clock as _, SystemClock};
-use crate::submission::{Mission, ObjectUrl, SCHEMA_VERSION, Sha256Digest, Submission};
+use crate::submission::{
+    Fault, Mission, MissionId, ObjectUrl, SCHEMA_VERSION, Sha256Digest, Submission,
+};
 
 /// The profile that is written, by its name and its file's.
 const PROFILE: &str = "starter-v1";
@@ -56,24 +58,21 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit> {
 
 fn plan(args: &InitArgs, placeholders: &mut Placeholders) -> Result<Vec<Planned>> {
     let mut planned = Vec::new();
-    let (mission, mission_object) = match &args.mission {
-        Some(path) => existing_mission(path)?,
-        None => {
-            let mission = starter_mission(args, placeholders)?;
-            let content = mission_document(&mission)?;
-            let object =
-                Object { name: "mission.json".to_owned(), sha256: Sha256Digest::of(&content) };
-            planned.push(Planned { path: args.directory.join("mission.json"), content });
-            (mission, object)
-        }
+    let (mission, mission_object) = if let Some(path) = &args.mission {
+        existing_mission(path)?
+    } else {
+        let mission = starter_mission(args, placeholders)?;
+        let content = mission_document(&mission)?;
+        let object = Object { name: "mission.json".to_owned(), sha256: Sha256Digest::of(&content) };
+        planned.push(Planned { path: args.directory.join("mission.json"), content });
+        (mission, object)
     };
-    let snapshot = match &args.snapshot {
-        Some(path) => Object::of_file(path, "snapshot.tar")?,
-        None => {
-            placeholders.push("snapshot_sha256");
-            let sha256 = Sha256Digest::from_bytes([0; 32]);
-            Object { name: "snapshot.tar".to_owned(), sha256 }
-        }
+    let snapshot = if let Some(path) = &args.snapshot {
+        Object::of_file(path, "snapshot.tar")?
+    } else {
+        placeholders.push("snapshot_sha256");
+        let sha256 = Sha256Digest::from_bytes([0; 32]);
+        Object { name: "snapshot.tar".to_owned(), sha256 }
     };
     let submission = submission(args, &mission, &mission_object, &snapshot, placeholders)?;
     planned
@@ -144,7 +143,7 @@ fn starter_mission(args: &InitArgs, placeholders: &mut Placeholders) -> Result<M
         mission_id.clone()
     } else {
         placeholders.push("mission_id");
-        crate::submission::MissionId::parse(DEFAULT_MISSION_ID).map_err(said)?
+        MissionId::parse(DEFAULT_MISSION_ID).map_err(|fault| said(&fault))?
     };
     let evaluator_version = args.evaluator_version.unwrap_or_else(|| {
         placeholders.push("evaluator_version");
@@ -154,7 +153,7 @@ fn starter_mission(args: &InitArgs, placeholders: &mut Placeholders) -> Result<M
     Ok(Mission { mission_id, evaluator_version, max_seconds })
 }
 
-fn said(fault: crate::submission::Fault) -> anyhow::Error {
+fn said(fault: &Fault) -> anyhow::Error {
     anyhow::anyhow!("found {}; allowed: {}; help: {}", fault.found, fault.allowed, fault.remedy)
 }
 

@@ -43,7 +43,9 @@ pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     invalid.iter().for_each(&mut done);
     match args.dry_run {
         DryRunMode::Client => {
-            items.iter().for_each(|item| done(&rehearsed_here(item, args)));
+            for item in &items {
+                done(&rehearsed_here(item, args));
+            }
         }
         DryRunMode::None | DryRunMode::Server => {
             submit_items(&items, args)?.iter().for_each(|receipt| {

@@ -68,7 +68,7 @@ pub(crate) struct SubmissionForm {
     /// When the temporary credentials end that signed the URLs, in UTC.
     #[schemars(with = "Option<Time>")]
     credentials_expire_at: Option<String>,
-    /// What the run starts, program first; no shell reads it. Absent: what the image says in its HARNESS_RUNNER.
+    /// What the run starts, program first; no shell reads it. Absent: what the image says in its `HARNESS_RUNNER`.
     #[schemars(length(min = 1, max = 64), inner(length(min = 1, max = 16384)))]
     runner_command: Option<Vec<String>>,
     /// An existing Secret whose keys become the runner's environment; the profile must allow it.

@@ -154,9 +154,9 @@ fn what_is_valid_and_hostile_is_rendered_harmlessly_and_unchanged() {
         let from_json: Value = serde_json::from_str(&json.stdout).unwrap();
         assert_eq!(from_yaml, from_json);
         assert!(from_json.to_string().contains(&serde_json::to_string(&word).unwrap()));
-        let folded = yaml.stdout.lines().find(|line| {
+        let block = yaml.stdout.lines().find(|line| {
             [">", ">-", ">+", "|", "|-", "|+"].contains(&line.split(' ').next_back().unwrap())
         });
-        assert_eq!(folded, None);
+        assert_eq!(block, None);
     }
 }
