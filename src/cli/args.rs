@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
-use crate::submission::{Fault, Namespace};
+use crate::submission::{AttemptId, Fault, MissionId, Namespace, PinnedImage, Sha256Digest};
 
 /// Dispatch research experiments to Kubernetes, each at most once
 #[derive(Debug, Parser)]
@@ -20,6 +20,8 @@ pub struct Cli {
 /// The commands
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a starter: a submission, its mission document and a profile that validate together
+    Init(InitArgs),
     /// Work with predictions: experiments that a submission describes
     #[command(subcommand)]
     Prediction(PredictionCommand),
@@ -27,6 +29,8 @@ pub enum Command {
     Profiles(ProfilesArgs),
     /// Explain a problem code, a receipt outcome or an exit code
     Explain(ExplainArgs),
+    /// Print the JSON Schema of a file or of an output
+    Schema(SchemaArgs),
 }
 
 /// The commands about predictions
@@ -234,6 +238,87 @@ pub enum ProfilesOutput {
 pub struct ExplainArgs {
     /// A problem code, a receipt outcome or an exit code; all are listed without it
     pub code: Option<String>,
+}
+
+/// Write a starter
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Where to write; made if it does not exist
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// The name of this attempt; `attempt-` and the time by default
+    #[arg(long, value_name = "NAME", value_parser = parse_attempt_id)]
+    pub attempt_id: Option<AttemptId>,
+    /// The image to run: REGISTRY/REPOSITORY@sha256:DIGEST
+    #[arg(long, value_name = "IMAGE", value_parser = parse_image)]
+    pub image: Option<String>,
+    /// An existing mission document: it is hashed, and its mission id, evaluator version and budget are taken over
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mission_id", "evaluator_version", "max_seconds"])]
+    pub mission: Option<PathBuf>,
+    /// An existing data archive: it is hashed
+    #[arg(long, value_name = "FILE")]
+    pub snapshot: Option<PathBuf>,
+    /// Where the objects lie, without a query
+    #[arg(
+        long,
+        value_name = "https://HOST/PATH",
+        default_value = "https://storage.example.org/experiments"
+    )]
+    pub bucket_url: String,
+    /// The mission's name
+    #[arg(long, value_name = "NAME", value_parser = parse_mission_id)]
+    pub mission_id: Option<MissionId>,
+    /// The evaluator's version: sha256:DIGEST
+    #[arg(long, value_name = "DIGEST", value_parser = parse_evaluator_version)]
+    pub evaluator_version: Option<Sha256Digest>,
+    /// How long the search may take, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub max_seconds: Option<u32>,
+    /// The harness image of the profile: REGISTRY/REPOSITORY@sha256:DIGEST
+    #[arg(long, value_name = "IMAGE", env = "HARNESS_IMAGE", value_parser = parse_image)]
+    pub harness_image: Option<String>,
+}
+
+/// Print a schema
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Which
+    #[arg(value_enum)]
+    pub name: SchemaName,
+}
+
+/// What there are schemas of
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaName {
+    /// The file that an operator writes
+    Submission,
+    /// The file with signatures that `submit --signed` takes
+    Signed,
+    /// A site's profile (YAML)
+    Profile,
+    /// One line of `submit -o json`
+    Receipt,
+    /// One line of `validate -o json`
+    Validation,
+    /// What is kept of a Job that was pruned
+    Record,
+}
+
+fn parse_attempt_id(text: &str) -> Result<AttemptId, String> {
+    AttemptId::parse(text).map_err(|fault| in_words(&fault))
+}
+
+fn parse_mission_id(text: &str) -> Result<MissionId, String> {
+    MissionId::parse(text).map_err(|fault| in_words(&fault))
+}
+
+fn parse_evaluator_version(text: &str) -> Result<Sha256Digest, String> {
+    Sha256Digest::parse_prefixed(text).map_err(|fault| in_words(&fault))
+}
+
+/// Checks an image and keeps its spelling.
+fn parse_image(text: &str) -> Result<String, String> {
+    PinnedImage::parse(text).map(|_| text.to_owned()).map_err(|fault| in_words(&fault))
 }
 
 fn parse_namespace(text: &str) -> Result<Namespace, String> {

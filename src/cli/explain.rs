@@ -84,3 +84,85 @@ fn wrap(text: &str) -> String {
     }
     wrapped
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Parser as _;
+    use clap::error::ErrorKind;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    /// Everything that has a story: its word, its one line and the story.
+    fn stories() -> Vec<(String, &'static str, &'static str)> {
+        let codes = codes().into_iter().map(|it| (it.name.to_owned(), it.summary, it.explanation));
+        let outcomes = ReceiptOutcome::ALL
+            .into_iter()
+            .map(|it| (it.name().to_owned(), it.summary(), it.explanation()));
+        let exits = Exit::BY_URGENCY
+            .into_iter()
+            .map(|it| (it.number().to_string(), it.meaning(), it.explanation()));
+        codes.chain(outcomes).chain(exits).collect()
+    }
+
+    #[test]
+    fn every_word_is_told_apart_and_has_a_story_of_its_own() {
+        let (mut words, mut told) = (BTreeSet::new(), BTreeSet::new());
+        for (word, summary, explanation) in stories() {
+            assert!((10..=160).contains(&summary.chars().count()), "{word}: {summary}");
+            assert!(!summary.contains('\n') && !summary.ends_with('.'), "{word}: {summary}");
+            assert!(explanation.chars().count() >= 60, "{word}: {explanation}");
+            assert!(explanation.ends_with('.'), "{word}: {explanation}");
+            assert!(told.insert(explanation), "{word} tells the story of another");
+            let whole = story(&word).unwrap();
+            assert!(whole.contains(summary), "{whole}");
+            assert!(whole.lines().skip(1).all(|line| line.chars().count() <= 80), "{whole}");
+            assert!(words.insert(word.clone()), "{word} has two meanings");
+        }
+        assert!(words.len() > 80);
+    }
+
+    #[test]
+    fn codes_are_kebab_case_and_outcomes_snake_case() {
+        let is_case = |word: &str, separator: char| {
+            word.split(separator).all(|part| {
+                !part.is_empty()
+                    && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            })
+        };
+        for code in codes() {
+            assert!(is_case(code.name, '-'), "{code}");
+        }
+        for outcome in ReceiptOutcome::ALL {
+            assert!(is_case(outcome.name(), '_'), "{}", outcome.name());
+            assert_eq!(serde_json::json!(outcome), outcome.name());
+        }
+    }
+
+    /// What a story tells to run can be run, at most with more arguments.
+    #[test]
+    fn stories_name_commands_that_exist() {
+        let mut count = 0;
+        for (word, _, explanation) in stories() {
+            for command in explanation.split("`harness ").skip(1) {
+                let command = command.split('`').next().unwrap();
+                let argv = ["harness"].into_iter().chain(command.split(' ')).map(Into::into);
+                let error = Cli::try_parse_from(argv.collect::<Vec<std::ffi::OsString>>()).err();
+                let exists =
+                    error.is_none_or(|error| error.kind() == ErrorKind::MissingRequiredArgument);
+                assert!(exists, "{word}: harness {command}");
+                count += 1;
+            }
+        }
+        assert!(count >= 5);
+    }
+
+    #[test]
+    fn unknown_words_have_no_story() {
+        for word in ["", "no-such-code", "99", "-1", "Created"] {
+            assert!(story(word).is_none(), "{word}");
+        }
+    }
+}

@@ -24,22 +24,42 @@ pub(super) struct Source {
 }
 
 /// Reads every file that `paths` name: a file, a directory's regular `*.json` files, or `-`.
-pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<Source>> {
+///
+/// What cannot be read stands as an error in its place, so that it hides none of the others.
+pub(super) fn read_each(paths: &[PathBuf]) -> Result<Vec<Result<Source>>> {
     let mut files = Vec::new();
     for path in paths {
         if path.as_os_str() != STANDARD_INPUT && path.is_dir() {
-            files.extend(list(path, &["json"])?);
+            match list(path, &["json"]) {
+                Ok(listed) => files.extend(listed.into_iter().map(Ok)),
+                Err(error) => files.push(Err(error)),
+            }
         } else {
-            files.push(path.clone());
+            files.push(Ok(path.clone()));
         }
     }
-    if files.iter().filter(|path| path.as_os_str() == STANDARD_INPUT).count() > 1 {
+    let is_standard_input = |file: &&Result<PathBuf>| {
+        file.as_ref().is_ok_and(|path| path.as_os_str() == STANDARD_INPUT)
+    };
+    if files.iter().filter(is_standard_input).count() > 1 {
         bail!("standard input (`-`) is named more than once; it can be read once");
     }
     if files.len() > MAX_FILES {
         bail!("{} files are named; at most {MAX_FILES} are read in one call", files.len());
     }
-    files.iter().map(|path| read(path)).collect()
+    Ok(files.into_iter().map(|file| file.and_then(|path| read(&path))).collect())
+}
+
+/// Reads every file as [`read_each`] does; if some cannot be read, the error names all of those.
+pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<Source>> {
+    let (mut sources, mut errors) = (Vec::new(), Vec::new());
+    for read in read_each(paths)? {
+        match read {
+            Ok(source) => sources.push(source),
+            Err(error) => errors.push(super::chain(&error)),
+        }
+    }
+    if errors.is_empty() { Ok(sources) } else { bail!("{}", errors.join("\n")) }
 }
 
 /// Reads one file, or standard input.

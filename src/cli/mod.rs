@@ -5,6 +5,7 @@
 pub mod args;
 pub mod exit;
 mod explain;
+mod init;
 mod input;
 mod neutral;
 mod problems;
@@ -12,6 +13,7 @@ mod profiles;
 mod progress;
 mod receipts;
 mod render;
+mod schema;
 mod signals;
 mod submit;
 mod terminal;
@@ -39,8 +41,10 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
             DispatchCommand::Render(options) => render::run(options),
             DispatchCommand::Submit(options) => submit::run(options),
         },
+        Command::Init(options) => init::run(options),
         Command::Profiles(options) => profiles::run(options),
         Command::Explain(options) => explain::run(options),
+        Command::Schema(options) => Ok(schema::run(options)),
     };
     match ended {
         Ok(_) if terminal::output_failed() => Exit::Unknown,

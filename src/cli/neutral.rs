@@ -6,7 +6,11 @@
 
 use std::fmt::Write as _;
 
+use anyhow::{Context as _, Result};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
+use serde_yaml::{DoubleQuoted, SerializerOptions};
 
 use crate::submission::excerpt::is_printable;
 
@@ -38,73 +42,72 @@ pub(super) fn stream(raw: &str) -> String {
 
 /// JSON text: the same characters as escapes, which change no value.
 pub(super) fn json(serialised: &str) -> String {
-    let mut shown = String::with_capacity(serialised.len());
-    for (index, character) in serialised.char_indices() {
-        let is_layout = matches!(character, '\n');
-        if (!is_printable(character) && !is_layout) || begins_command(&serialised[index..]) {
-            // Outside of strings JSON is plain ASCII without `:` or `#` pairs, so this only meets strings.
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                write!(shown, "\\u{unit:04x}").expect("writing to a String");
-            }
-        } else {
-            shown.push(character);
+    // Outside of strings JSON is plain ASCII without `:` or `#` pairs, so this only meets strings.
+    escape(serialised, |character, shown| {
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            write!(shown, "\\u{unit:04x}").expect("writing to a String");
         }
-    }
-    shown
-}
-
-/// A document as YAML: texts with such characters in double quotes and with escapes, which change no value.
-pub(super) fn yaml(document: &Value) -> Result<String, serde_yaml::ser::Error> {
-    let mut stand_in = "quoted".to_owned();
-    let json = document.to_string();
-    while json.contains(&stand_in) {
-        stand_in.push('q');
-    }
-    let mut document = document.clone();
-    let mut quoted = Vec::new();
-    set_aside(&mut document, &stand_in, &mut quoted);
-    let mut yaml = serde_yaml::to_string(&document)?;
-    for (index, text) in quoted.iter().enumerate() {
-        yaml = yaml.replace(&format!("{stand_in}-{index}-text"), text);
-    }
-    Ok(yaml)
-}
-
-/// Puts a stand-in for each text that has to be escaped.
-fn set_aside(value: &mut Value, stand_in: &str, quoted: &mut Vec<String>) {
-    match value {
-        Value::String(text) if is_dangerous(text) => {
-            let stand_in = format!("{stand_in}-{}-text", quoted.len());
-            quoted.push(yaml_quoted(text));
-            *text = stand_in;
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| set_aside(item, stand_in, quoted)),
-        Value::Object(map) => map.values_mut().for_each(|value| set_aside(value, stand_in, quoted)),
-        _ => {}
-    }
-}
-
-fn is_dangerous(text: &str) -> bool {
-    text.char_indices().any(|(index, character)| {
-        (!is_printable(character) && character != '\n') || begins_command(&text[index..])
     })
 }
 
-/// A scalar in double quotes (YAML 1.2, section 7.3.1).
-fn yaml_quoted(text: &str) -> String {
-    let mut shown = String::from("\"");
-    for (index, character) in text.char_indices() {
-        if !is_printable(character) || begins_command(&text[index..]) {
-            write!(shown, "\\U{:08x}", u32::from(character)).expect("writing to a String");
+/// A document as YAML for people: one value a line, never folded, the same characters as escapes.
+pub(super) fn yaml(document: &Value) -> Result<String> {
+    let options = yaml_options();
+    let serialised = serde_yaml::to_string_with_options(&Quoted(document), options)
+        .context("cannot write YAML")?;
+    // `Quoted` has put every text that needs an escape into double quotes, where YAML reads escapes.
+    Ok(escape(&serialised, |character, shown| {
+        write!(shown, "\\U{:08x}", u32::from(character)).expect("writing to a String");
+    }))
+}
+
+/// Long texts stay in their line: folded ones are hard to compare and to search.
+pub(super) fn yaml_options() -> SerializerOptions {
+    serde_yaml::ser_options! { prefer_block_scalars: false }
+}
+
+fn escape(serialised: &str, write_escape: impl Fn(char, &mut String)) -> String {
+    let mut shown = String::with_capacity(serialised.len());
+    for (index, character) in serialised.char_indices() {
+        let is_layout = character == '\n';
+        if (!is_printable(character) && !is_layout) || begins_command(&serialised[index..]) {
+            write_escape(character, &mut shown);
         } else {
-            if matches!(character, '"' | '\\') {
-                shown.push('\\');
-            }
             shown.push(character);
         }
     }
-    shown.push('"');
     shown
+}
+
+/// A value whose texts stand in double quotes where they hold what has to be escaped.
+struct Quoted<'a>(&'a Value);
+
+impl Serialize for Quoted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::String(text) if text_is_dangerous(text) => {
+                DoubleQuoted(text.as_str()).serialize(serializer)
+            }
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Quoted)),
+            Value::Object(members) => {
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                for (key, value) in members {
+                    if text_is_dangerous(key) {
+                        map.serialize_entry(&DoubleQuoted(key.as_str()), &Quoted(value))?;
+                    } else {
+                        map.serialize_entry(key, &Quoted(value))?;
+                    }
+                }
+                map.end()
+            }
+            plain => plain.serialize(serializer),
+        }
+    }
+}
+
+fn text_is_dangerous(text: &str) -> bool {
+    text.char_indices()
+        .any(|(index, character)| !is_printable(character) || begins_command(&text[index..]))
 }
 
 /// Whether a workflow command could begin here. `::` counts at any place: a log may add text before it.
@@ -139,23 +142,21 @@ mod tests {
     }
 
     #[test]
-    fn yaml_keeps_every_value_and_shows_nothing_dangerous() {
-        let texts = [
-            "\u{1b}[31mred\u{7}",
-            "a\u{202e}b\u{200b}",
-            "line\n::error::x",
-            "##[group]",
-            "\" \\ \u{85}\u{2028}\u{e0041}",
-            "quoted-0-text",
-            "plain: text # here",
-            "two\nlines",
-        ];
-        let document = serde_json::json!({ "texts": texts, "nested": { "a": [texts] } });
-        let shown = yaml(&document).unwrap();
-        assert_eq!(serde_yaml::from_str::<Value>(&shown).unwrap(), document);
-        assert!(shown.chars().all(|c| is_printable(c) || c == '\n'), "{shown:?}");
-        assert!(!shown.contains("::error") && !shown.contains("##["), "{shown}");
-        let harmless = serde_json::json!({ "a": ["b", { "c": 1 }] });
-        assert_eq!(yaml(&harmless).unwrap(), serde_yaml::to_string(&harmless).unwrap());
+    fn yaml_keeps_its_values_and_never_folds() {
+        let long = "word ".repeat(60) + "end";
+        let value = serde_json::json!({
+            "dangerous": "x ##[group] ::set-output \u{202e}\u{200b}\u{e0001} é \u{1b}[31m\r\n\ttab \u{7f}\u{85}",
+            "key \u{1b} ::": {"a": ["::x", "plain", ": ", "# no comment", "- 1", "yes", "1e3", "null", "", " "]},
+            "long": long,
+            "lines": "first\nsecond\n",
+            "numbers": [0, -1, 1.5, u64::MAX, true, null],
+            "quotes": "a \" b ' c \\ d \\n",
+            "empty": [{}, []],
+        });
+        let shown = yaml(&value).unwrap();
+        assert_eq!(serde_yaml::from_str::<Value>(&shown).unwrap(), value, "{shown}");
+        assert!(!shown.contains("##[") && !shown.contains("::"), "{shown}");
+        assert!(shown.chars().all(|c| is_printable(c) || c == '\n'), "{shown}");
+        assert!(shown.lines().any(|line| line == format!("long: {long}")), "{shown}");
     }
 }

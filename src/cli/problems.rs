@@ -30,6 +30,7 @@ pub(super) fn for_people(source: &str, problem: &Problem) -> String {
 
 /// A file's validation for programs.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Validation<'a> {
     /// `prediction_validation.v1`.
     pub schema_version: &'static str,

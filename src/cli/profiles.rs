@@ -106,7 +106,8 @@ fn show(profile: &Profile, output: ProfilesOutput) -> Result<()> {
         }
         ProfilesOutput::Text => {
             terminal::data(&format!("# digest {}", profile.digest()));
-            terminal::data(&neutral::lines(&serde_yaml::to_string(profile)?));
+            let text = serde_yaml::to_string_with_options(profile, neutral::yaml_options())?;
+            terminal::data(&neutral::lines(&text));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `harness prediction dispatch render`: what would run, for review and CI.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::args::{RenderArgs, RenderOutput};
 use super::exit::Exit;
@@ -36,7 +36,7 @@ fn document(bundle: &Bundle, args: &RenderArgs) -> Result<String> {
     let document = if args.reveal_secrets { mask::revealed(bundle) } else { mask::masked(bundle) };
     let text = match args.output {
         RenderOutput::Json => neutral::json(&serde_json::to_string_pretty(&document)?),
-        RenderOutput::Yaml => neutral::yaml(&document).context("cannot write YAML")?,
+        RenderOutput::Yaml => neutral::yaml(&document)?,
     };
     Ok(text)
 }

@@ -44,7 +44,11 @@ pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     };
     invalid.iter().for_each(&mut done);
     match args.dry_run {
-        DryRunMode::Client => items.iter().map(rehearsed_here).for_each(|receipt| done(&receipt)),
+        DryRunMode::Client => {
+            for item in &items {
+                done(&rehearsed_here(item, args));
+            }
+        }
         DryRunMode::None | DryRunMode::Server => {
             submit_items(&items, args)?.iter().for_each(|receipt| {
                 exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
@@ -148,14 +152,9 @@ fn turn(source: &str, args: &SubmitArgs) -> Turn {
 }
 
 /// `--dry-run=client`: everything that needs no cluster, by the local clock.
-fn rehearsed_here(item: &Item<'_>) -> Receipt {
-    let turn = Turn {
-        source: item.source.clone(),
-        namespace: item.plan.bundle().names().namespace.clone(),
-        started: SystemClock.now(),
-        milliseconds: 0,
-    };
-    let now = Moment { boot: SystemClock.boottime(), local: SystemClock.now(), server: None };
+fn rehearsed_here(item: &Item<'_>, args: &SubmitArgs) -> Receipt {
+    let turn = turn(&item.source, args);
+    let now = Moment { boot: SystemClock.boottime(), local: turn.started, server: None };
     Receipt::checked_here(turn, &item.plan, item.plan.obstacles(&now))
 }
 

@@ -29,9 +29,17 @@ struct Checked {
 pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
     let profiles = profiles::load(&args.profiles)?;
     let at = args.at.unwrap_or_else(|| SystemClock.now());
-    let sources = input::read_all(&args.submissions.submissions)?;
-    let mut checked: Vec<Checked> =
-        sources.iter().map(|source| check(source, &profiles, at)).collect();
+    let mut checked = Vec::new();
+    let mut unreadable = 0_usize;
+    for source in input::read_each(&args.submissions.submissions)? {
+        match source {
+            Ok(source) => checked.push(check(&source, &profiles, at)),
+            Err(error) => {
+                unreadable += 1;
+                terminal::say(Tone::Error, &super::chain(&error));
+            }
+        }
+    }
     refuse_twins(&mut checked);
     for file in &checked {
         print(file, args.output)?;
@@ -43,7 +51,13 @@ pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
             &format!("{} of {} submissions are valid", checked.len() - invalid, checked.len()),
         );
     }
-    Ok(if invalid > 0 { Exit::Invalid } else { Exit::Done })
+    Ok(if unreadable > 0 {
+        Exit::Usage
+    } else if invalid > 0 {
+        Exit::Invalid
+    } else {
+        Exit::Done
+    })
 }
 
 fn check(source: &Source, profiles: &Profiles, at: Timestamp) -> Checked {

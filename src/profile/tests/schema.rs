@@ -26,37 +26,9 @@ fn keys(value: &Value, only_below: Option<&str>, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The schema of what the parser takes: a field is absent or has a value, and is never null.
+/// The schema of what the parser takes.
 fn schema() -> Value {
-    let mut schema = schemars::schema_for!(Profile).to_value();
-    without_null(&mut schema);
-    schema
-}
-
-fn without_null(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            // The name of a Rust type says nothing to a reader of the schema.
-            if map.get("format").is_some_and(|format| format == "uint32") {
-                map.remove("format");
-            }
-            if let Some(Value::Array(types)) = map.get("type")
-                && let [only, null] = types.as_slice()
-                && null == "null"
-            {
-                let only = only.clone();
-                map.insert("type".into(), only);
-            }
-            if let Some(Value::Array(mut choices)) = map.remove("anyOf") {
-                assert_eq!(choices.pop(), Some(serde_json::json!({ "type": "null" })));
-                let Some(Value::Object(only)) = choices.pop() else { panic!("an optional type") };
-                map.extend(only);
-            }
-            map.values_mut().for_each(without_null);
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_null),
-        _ => (),
-    }
+    crate::submission::schema::of_form::<Profile>()
 }
 
 #[test]
