@@ -1,0 +1,8 @@
+//! The binary against a real API server: every way of submitting ends with one Job or a true reason why not.
+//!
+//! One control plane serves all tests, each of which has a namespace of its own and counts its objects.
+
+#[path = "../kit/mod.rs"]
+mod kit;
+
+mod fresh;
