@@ -2,7 +2,9 @@
 //!
 //! One control plane serves all tests, each of which has a namespace of its own and counts its objects.
 
+#[cfg(test)]
 #[path = "../kit/mod.rs"]
 mod kit;
 
+#[cfg(test)]
 mod fresh;

@@ -1,6 +1,6 @@
 //! What tests of the harness binary share: made-up submissions, runs of the binary, and places to submit to.
 //!
-//! Included by each test target with `#[path = "../kit/mod.rs"] mod kit;`.
+//! Included by each test target with `#[cfg(test)] #[path = "../kit/mod.rs"] mod kit;`.
 
 #![allow(dead_code, unused_imports, reason = "each test target uses its own part")]
 

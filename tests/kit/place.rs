@@ -75,7 +75,7 @@ impl Place {
     pub(crate) fn secrets(&self) -> Vec<String> {
         let opaque = |secret: &Value| secret["type"] == "Opaque";
         let mut secrets: Vec<String> =
-            self.list("secrets").iter().filter(|secret| opaque(secret)).flat_map(names).collect();
+            self.list("secrets").iter().filter(|secret| opaque(secret)).filter_map(names).collect();
         secrets.sort();
         secrets
     }
