@@ -3,8 +3,13 @@
 //! One control plane serves all tests, each of which has a namespace of its own and counts its objects.
 
 #[cfg(test)]
-#[path = "../kit/mod.rs"]
-mod kit;
-
+mod finished;
 #[cfg(test)]
 mod fresh;
+#[cfg(test)]
+#[path = "../kit/mod.rs"]
+mod kit;
+#[cfg(test)]
+mod signatures;
+#[cfg(test)]
+mod taken;

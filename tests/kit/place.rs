@@ -65,9 +65,18 @@ impl Place {
     /// The only Job.
     #[track_caller]
     pub(crate) fn job(&self) -> Value {
-        let mut jobs = self.list("jobs");
+        let jobs = self.list("jobs");
         assert_eq!(jobs.len(), 1, "{jobs:#?}");
-        jobs.remove(0)
+        // Elements of a list have no apiVersion and no kind.
+        self.get("jobs", find(&jobs[0], "/metadata/name").as_str().unwrap())
+    }
+
+    /// One object.
+    #[track_caller]
+    pub(crate) fn get(&self, resource: &str, name: &str) -> Value {
+        let (status, object) = self.cluster.admin_get(&self.path(resource, name));
+        assert_eq!(status, 200, "{object:#}");
+        object
     }
 
     /// The names of all Secrets of type `Opaque`, in order.

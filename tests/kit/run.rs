@@ -100,6 +100,26 @@ impl Harness {
         command
     }
 
+    /// The rendered Secret and Job of a sample, signatures and all.
+    #[track_caller]
+    pub(crate) fn render(&self, sample: &Sample) -> (Value, Value) {
+        let mut command = command(env!("CARGO_BIN_EXE_harness"));
+        command
+            .env_clear()
+            .env("HARNESS_IMAGE", HARNESS_IMAGE)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .args(["prediction", "dispatch", "render", "-o", "json", "--reveal-secrets"])
+            .args(["-n", &self.namespace, "-f"])
+            .arg(sample.write(&self.inputs()));
+        let output = command.output().unwrap();
+        let run = Run::new(&command, &output);
+        assert_eq!(run.code, Some(0), "{run}");
+        let mut list: Value = serde_json::from_str(&run.stdout).unwrap();
+        let items = list["items"].as_array_mut().unwrap();
+        assert_eq!((&items[0]["kind"], &items[1]["kind"]), (&"Secret".into(), &"Job".into()));
+        (items[0].take(), items[1].take())
+    }
+
     /// Submits one sample to its end; nothing of its signatures may show.
     #[track_caller]
     pub(crate) fn submit(&self, sample: &Sample) -> Run {
