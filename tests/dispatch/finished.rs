@@ -5,7 +5,7 @@ use std::time::Duration;
 use harness_test_cluster::until;
 use serde_json::{Value, json};
 
-use crate::kit::{Place, Sample, find};
+use crate::kit::{Place, Sample, find, in_parallel};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -38,7 +38,8 @@ pub(crate) fn finish(place: &Place, condition: &str) {
 
 #[test]
 fn a_finished_job_is_its_own_record() {
-    for (condition, state, code) in [("Complete", "succeeded", 0), ("Failed", "failed", 7)] {
+    let cases = [("Complete", "succeeded", 0), ("Failed", "failed", 7)];
+    in_parallel(cases, |(condition, state, code)| {
         let place = Place::new("finished");
         let sample = Sample::new("attempt-1");
         place.harness().submit(&sample).expect(0, "created");
@@ -50,7 +51,7 @@ fn a_finished_job_is_its_own_record() {
         let strict = place.harness().arg("--fail-if-failed");
         strict.submit(&sample).expect(code, "already_submitted");
         place.assert_holds(1, 1);
-    }
+    });
 }
 
 #[test]
@@ -121,9 +122,9 @@ fn config_map(name: &Value, record: &str) -> Value {
 
 #[test]
 fn a_record_keeps_the_result_taken() {
-    for (submission, code, outcome) in
-        [("same", 0, "already_recorded"), ("other", 4, "conflict"), ("unreadable", 4, "conflict")]
-    {
+    let cases =
+        [("same", 0, "already_recorded"), ("other", 4, "conflict"), ("unreadable", 4, "conflict")];
+    in_parallel(cases, |(submission, code, outcome)| {
         let place = Place::new("record");
         let sample = Sample::new("attempt-1");
         let rehearsal = place.harness().arg("--dry-run=server").submit(&sample);
@@ -143,7 +144,7 @@ fn a_record_keeps_the_result_taken() {
             }
         }
         place.assert_holds(0, 0);
-    }
+    });
 }
 
 /// A prune records first and deletes then: between the two, nothing is repaired.

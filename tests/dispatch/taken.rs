@@ -3,7 +3,7 @@
 use harness::render::decisive::decisive_digest;
 use serde_json::{Value, json};
 
-use crate::kit::{Place, Sample, find};
+use crate::kit::{Place, Sample, find, in_parallel};
 
 fn differences(receipt: &Value) -> Vec<&str> {
     receipt["differences"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect()
@@ -66,7 +66,7 @@ fn a_mutable_secret_under_the_name() {
 
 #[test]
 fn one_leaf_changed_by_hand() {
-    for (patch, path) in [
+    let cases = [
         (json!({"spec": {"parallelism": 2}}), "spec.parallelism"),
         (json!({"spec": {"activeDeadlineSeconds": 99_999}}), "spec.activeDeadlineSeconds"),
         (json!({"spec": {"ttlSecondsAfterFinished": 5}}), "spec.ttlSecondsAfterFinished"),
@@ -76,7 +76,8 @@ fn one_leaf_changed_by_hand() {
             json!({"metadata": {"annotations": {"research.harness/attempt-id": "attempt-2"}}}),
             "metadata.annotations[research.harness/attempt-id]",
         ),
-    ] {
+    ];
+    in_parallel(cases, |(patch, path)| {
         let place = Place::new("changed");
         let sample = Sample::new("attempt-1");
         let created = place.harness().submit(&sample).expect(0, "created");
@@ -88,7 +89,7 @@ fn one_leaf_changed_by_hand() {
             assert_eq!(receipt["job"]["uid"], created["job"]["uid"]);
         }
         place.assert_holds(1, 1);
-    }
+    });
 }
 
 #[test]

@@ -38,6 +38,11 @@ impl Place {
         FaultProxy::start(self.cluster, self.cluster.admin_token()).unwrap()
     }
 
+    /// A proxy that forwards as this user.
+    pub(crate) fn proxy_as(&self, user: &User) -> FaultProxy {
+        FaultProxy::start(self.cluster, &user.token).unwrap()
+    }
+
     /// harness through this proxy.
     pub(crate) fn harness_through(&self, proxy: &FaultProxy) -> Harness {
         Harness::new(proxy.kubeconfig(), self.cluster.kubectl(), &self.namespace.name)
