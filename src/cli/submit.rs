@@ -14,7 +14,7 @@ use super::{neutral, problems, profiles, receipts, signals};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectOptions, Connection};
 use crate::profile::Profiles;
-use crate::render::{self, life};
+use crate::render;
 use crate::submission::{Problem, SignedUrls, Submission};
 use crate::submit::batch::{self, Item};
 use crate::submit::receipt::Turn;
@@ -153,7 +153,7 @@ fn rehearsed_here(item: &Item<'_>) -> Receipt {
         started: SystemClock.now(),
         milliseconds: 0,
     };
-    Receipt::checked_here(turn, &item.plan, life::dead_urls(item.plan.fitted(), SystemClock.now()))
+    Receipt::checked_here(turn, &item.plan, item.plan.obstacles_at(SystemClock.now()))
 }
 
 fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {

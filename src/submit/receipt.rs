@@ -402,11 +402,11 @@ impl Receipt {
     }
 
     /// A submission that was checked without asking the cluster.
-    pub fn checked_here(turn: Turn, plan: &Plan<'_>, dead_urls: Vec<Problem>) -> Self {
-        let ending = if dead_urls.is_empty() {
+    pub fn checked_here(turn: Turn, plan: &Plan<'_>, obstacles: Vec<Problem>) -> Self {
+        let ending = if obstacles.is_empty() {
             Ending::WouldCreate { drift: Vec::new() }
         } else {
-            Ending::Invalid(dead_urls)
+            Ending::Invalid(obstacles)
         };
         let receipt = Self::blank(turn, ReceiptOutcome::WouldCreate, "")
             .identify(plan)
