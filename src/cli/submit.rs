@@ -1,8 +1,8 @@
 //! `harness prediction dispatch submit`: every submission exactly once, one receipt each.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 
@@ -206,6 +206,7 @@ fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
         .iter()
         .chain(&args.signed)
         .any(|path| path.as_os_str() == STANDARD_INPUT);
+    let stderr = Mutex::new(neutral::Stream::default());
     ConnectOptions {
         kubectl: cluster.kubectl.clone(),
         kubeconfig: cluster.kubeconfig.clone(),
@@ -214,8 +215,9 @@ fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
         request_timeout: cluster.request_timeout,
         stdin_is_free: !reads_stdin,
         folders: input::temporary_folders(),
-        on_stderr: Some(Arc::new(|bytes: &[u8]| {
-            terminal::pass_on(&neutral::stream(&String::from_utf8_lossy(bytes)));
+        on_stderr: Some(Arc::new(move |bytes: &[u8]| {
+            let mut stream = stderr.lock().unwrap_or_else(PoisonError::into_inner);
+            terminal::pass_on(&stream.piece(&String::from_utf8_lossy(bytes)));
         })),
         ..ConnectOptions::new(context, cluster.namespace.as_str(), Access::Submit)
     }
