@@ -696,7 +696,7 @@ fn remark(remark: &Remark) -> String {
             format!("the Job's Secret is missing, so its pod cannot start; {why}")
         }
         Remark::SecretLeft => {
-            "the Secret that this call created may be left over; a prune removes it".to_owned()
+            "the Secret that this call created could not be removed, as far as is known; a prune will".to_owned()
         }
     }
 }
