@@ -35,9 +35,26 @@ pub(super) fn lines(raw: &str) -> String {
     raw.lines().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// A piece of another program's standard error: line feeds stay, a prompt may end without one.
-pub(super) fn stream(raw: &str) -> String {
-    raw.split('\n').map(|line| text(line.trim_end_matches('\r'))).collect::<Vec<_>>().join("\n")
+/// Another program's standard error, which comes in pieces that end anywhere.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    /// The end of the piece before, as far as a command could begin in it.
+    end: String,
+}
+
+impl Stream {
+    /// One piece for people: line feeds stay, and a prompt without one is shown at once.
+    pub(super) fn piece(&mut self, raw: &str) -> String {
+        let joined = format!("{}{raw}", self.end);
+        let is_split = self.end.char_indices().any(|(index, _)| {
+            !begins_command(&self.end[index..]) && begins_command(&joined[index..])
+        });
+        let start = joined.char_indices().rev().map(|(index, _)| index).take(2).last();
+        let lines = raw.split('\n').map(|line| text(line.trim_end_matches('\r')));
+        let shown = lines.collect::<Vec<_>>().join("\n");
+        joined[start.unwrap_or(0)..].clone_into(&mut self.end);
+        if is_split { format!("\\{shown}") } else { shown }
+    }
 }
 
 /// JSON text: the same characters as escapes, which change no value.
@@ -128,6 +145,26 @@ mod tests {
         assert_eq!(text("##[error]x"), "\\##[error]x");
         assert_eq!(text(":::warning"), "\\:\\::warning");
         assert_eq!(lines("a\n::b"), "a\n\\::b");
+    }
+
+    #[test]
+    fn a_command_in_two_pieces_is_broken_up_too() {
+        let check = |whole: &str, shown: &str| {
+            let bare = shown.replace("\\::", "").replace("\\##[", "");
+            assert!(!bare.contains("##[") && !bare.contains("::"), "{shown}");
+            assert_eq!(shown.replace('\\', ""), whole);
+        };
+        for whole in ["::error file=a::b", "x ##[error]y", ":::warning", "a: b\n::c", "Password:"] {
+            for cut in 0..=whole.len() {
+                let mut stream = Stream::default();
+                let (first, second) = whole.split_at(cut);
+                check(whole, &(stream.piece(first) + &stream.piece(second)));
+            }
+            let mut stream = Stream::default();
+            let single: String =
+                whole.chars().map(|one| stream.piece(one.encode_utf8(&mut [0; 4]))).collect();
+            check(whole, &single);
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `harness prediction dispatch submit`: every submission exactly once, one receipt each.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 
@@ -17,8 +17,6 @@ use crate::profile::Profiles;
 use crate::render;
 use crate::submission::{Problem, SignedUrls, Submission};
 use crate::submit::batch::{self, Item};
-use crate::submit::facts::Moment;
-use crate::submit::protocol::Terms as _;
 use crate::submit::receipt::Turn;
 use crate::submit::{Intent, Limits, Plan, Receipt};
 
@@ -154,8 +152,8 @@ fn turn(source: &str, args: &SubmitArgs) -> Turn {
 /// `--dry-run=client`: everything that needs no cluster, by the local clock.
 fn rehearsed_here(item: &Item<'_>, args: &SubmitArgs) -> Receipt {
     let turn = turn(&item.source, args);
-    let now = Moment { boot: SystemClock.boottime(), local: turn.started, server: None };
-    Receipt::checked_here(turn, &item.plan, item.plan.obstacles(&now))
+    let obstacles = item.plan.obstacles_at(turn.started);
+    Receipt::checked_here(turn, &item.plan, obstacles)
 }
 
 fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
@@ -209,6 +207,7 @@ fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
         .iter()
         .chain(&args.signed)
         .any(|path| path.as_os_str() == STANDARD_INPUT);
+    let stderr = Mutex::new(neutral::Stream::default());
     ConnectOptions {
         kubectl: cluster.kubectl.clone(),
         kubeconfig: cluster.kubeconfig.clone(),
@@ -217,8 +216,9 @@ fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
         request_timeout: cluster.request_timeout,
         stdin_is_free: !reads_stdin,
         folders: input::temporary_folders(),
-        on_stderr: Some(Arc::new(|bytes: &[u8]| {
-            terminal::pass_on(&neutral::stream(&String::from_utf8_lossy(bytes)));
+        on_stderr: Some(Arc::new(move |bytes: &[u8]| {
+            let mut stream = stderr.lock().unwrap_or_else(PoisonError::into_inner);
+            terminal::pass_on(&stream.piece(&String::from_utf8_lossy(bytes)));
         })),
         ..ConnectOptions::new(context, cluster.namespace.as_str(), Access::Submit)
     }

@@ -120,6 +120,8 @@ pub enum Remark {
     SecretRepaired,
     /// The Job names another Secret, and that one is missing: the pod cannot start.
     NamedSecretMissing(String),
-    /// The Secret that this process created could not be removed.
+    /// The Job's Secret is missing, and this keeps it from being created again: the pod cannot start.
+    SecretNotRepaired(String),
+    /// The Secret that this process created was not seen to go.
     SecretLeft,
 }

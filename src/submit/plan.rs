@@ -1,5 +1,7 @@
 //! One submission on its way to one namespace: what is rendered, and under which terms it goes.
 
+use jiff::Timestamp;
+
 use super::facts::Moment;
 use super::protocol::Terms;
 use crate::render::{self, Bundle, Fitted, life};
@@ -42,6 +44,13 @@ impl<'a> Plan<'a> {
     pub fn fitted(&self) -> &Fitted<'a> {
         &self.fitted
     }
+
+    /// What keeps it from being created at `now`: dead or missing signatures.
+    pub fn obstacles_at(&self, now: Timestamp) -> Vec<Problem> {
+        let mut problems = life::missing_signatures(&self.fitted, self.intent.public_inputs);
+        problems.extend(life::dead_urls(&self.fitted, now));
+        problems
+    }
 }
 
 impl Terms for Plan<'_> {
@@ -54,9 +63,7 @@ impl Terms for Plan<'_> {
     }
 
     fn obstacles(&self, now: &Moment) -> Vec<Problem> {
-        let mut problems = life::missing_signatures(&self.fitted, self.intent.public_inputs);
-        problems.extend(life::dead_urls(&self.fitted, now.now()));
-        problems
+        self.obstacles_at(now.now())
     }
 
     fn rehearse_only(&self) -> bool {

@@ -125,6 +125,7 @@ pub struct Protocol {
     namespace_uid: Option<String>,
     secret: SecretState,
     created_secret: Option<String>,
+    secret_answer_lost: bool,
     job_answer_lost: bool,
     remarks: Vec<Remark>,
 }
@@ -141,6 +142,7 @@ impl Protocol {
             namespace_uid: None,
             secret: SecretState::Unknown,
             created_secret: None,
+            secret_answer_lost: false,
             job_answer_lost: false,
             remarks: Vec::new(),
         };
@@ -202,23 +204,27 @@ impl Protocol {
                 self.repair_allowed(job, record, now)
             }
             (Phase::RepairSecret(job), Some(Fact::SecretCreate(effect)), ..) => {
-                self.repaired(job, effect)
+                self.repaired(*job, effect)
             }
             (Phase::SettleRepair(job, refusal), Some(Fact::Secret(reading)), ..) => {
                 self.repair_settled(*job, refusal, reading, now)
             }
             (Phase::LookForNamedSecret(job), Some(Fact::NamedSecret(reading)), ..) => {
-                if reading == Reading::Absent {
-                    self.remarks.extend(job.secret.clone().map(Remark::NamedSecretMissing));
+                if reading == Reading::Absent
+                    && let Some(name) = job.secret.clone()
+                {
+                    self.remark(Remark::NamedSecretMissing(name));
                 }
                 self.end(Ending::AlreadySubmitted(*job))
             }
             (Phase::RemoveSecret(ending), Some(Fact::SecretDelete(effect)), ..) => {
-                match effect {
-                    Effect::Done(()) => self.secret = SecretState::Removed,
-                    Effect::Refused(_) | Effect::Unknown(_) => {
-                        self.remarks.push(Remark::SecretLeft);
-                    }
+                self.secret = match effect {
+                    Effect::Done(()) => SecretState::Removed,
+                    Effect::Refused(_) => SecretState::Created,
+                    Effect::Unknown(_) => SecretState::Unknown,
+                };
+                if self.secret != SecretState::Removed {
+                    self.remark(Remark::SecretLeft);
                 }
                 self.end(*ending)
             }
@@ -253,8 +259,10 @@ impl Protocol {
             Reading::Absent => None,
         };
         self.permitted = Some(Moment { server: now.server.or(sent.server), ..*sent });
-        if self.secret != SecretState::Created {
-            self.secret = if secret.is_some() { SecretState::Present } else { SecretState::Absent };
+        match secret {
+            None => self.secret = self.missing_secret(),
+            Some(_) if self.secret == SecretState::Created => {}
+            Some(_) => self.secret = SecretState::Present,
         }
         if let Some(job) = job {
             return self.present(job, secret, terms);
@@ -395,8 +403,8 @@ impl Protocol {
                 };
             }
             Effect::Refused(refusal) => Some(refusal),
-            Effect::Unknown(_) => {
-                self.secret = SecretState::Unknown;
+            Effect::Unknown(doubt) => {
+                self.doubt_secret(&doubt);
                 None
             }
         };
@@ -419,7 +427,7 @@ impl Protocol {
                 }
             }
             Reading::Absent => {
-                self.secret = SecretState::Absent;
+                self.secret = self.missing_secret();
                 match refusal {
                     Some(refusal) if !refusal.may_pass() => {
                         self.refused("creating the Secret", refusal)
@@ -428,9 +436,19 @@ impl Protocol {
                     None => self.observe_again(lost("the answer to creating the Secret"), now),
                 }
             }
-            Reading::Refused(refusal) => self.refused("reading the Secret", refusal),
+            Reading::Refused(refusal) => self.refused_read("reading the Secret", refusal, now),
             Reading::Unknown(doubt) => self.again(vec![Request::ReadSecret], doubt, now),
         }
+    }
+
+    /// A create whose answer was lost may still land, so a Secret that was not seen may come.
+    fn missing_secret(&self) -> SecretState {
+        if self.secret_answer_lost { SecretState::Unknown } else { SecretState::Absent }
+    }
+
+    fn doubt_secret(&mut self, doubt: &Doubt) {
+        self.secret_answer_lost |= !doubt.certainly_not_sent;
+        self.secret = SecretState::Unknown;
     }
 
     fn secret_conflict(&mut self, secret: &SecretFact) -> Option<Action> {
@@ -483,7 +501,7 @@ impl Protocol {
                 self.present(job, Some(secret), terms)
             }
             Reading::Absent => match refusal {
-                // A create that was lost earlier may still land; only a clean no is a no.
+                // Only a clean no is a no: a create that was lost earlier may still land.
                 Some(refusal) if !refusal.may_pass() && !self.job_answer_lost => {
                     self.refused("creating the Job", refusal)
                 }
@@ -500,8 +518,8 @@ impl Protocol {
 
     /// A Job stands under our name.
     fn present(&mut self, job: JobFact, secret: Option<SecretFact>, terms: &dyn Terms) -> Action {
-        if self.job_answer_lost {
-            self.remarks.push(Remark::AnswerLost);
+        if self.job_answer_lost && !matches!(job.verdict, JobVerdict::Foreign(_)) {
+            self.remark(Remark::AnswerLost);
         }
         let names_ours = job.secret.as_deref() == Some(terms.secret_name());
         let ending = match job.verdict.clone() {
@@ -554,30 +572,51 @@ impl Protocol {
             }
             Reading::Absent => self.observe(Duration::ZERO),
             Reading::Present(_) => self.end(Ending::AlreadySubmitted(*job)),
-            Reading::Refused(refusal) => self.refused_read("reading the record", refusal, now),
+            Reading::Refused(refusal) if refusal.is_too_many_requests() => {
+                self.observe_again(passing(&refusal), now)
+            }
+            Reading::Refused(refusal) => {
+                self.not_repaired(*job, refused_with("reading the record", &refusal))
+            }
             Reading::Unknown(doubt) => self.observe_again(doubt, now),
         }
     }
 
-    fn repaired(&mut self, job: Box<JobFact>, effect: Effect<SecretFact>) -> Action {
+    fn repaired(&mut self, job: JobFact, effect: Effect<SecretFact>) -> Action {
         let refusal = match effect {
-            Effect::Done(SecretFact { verdict: SecretVerdict::Same, .. }) => {
-                self.secret = SecretState::Created;
-                self.remarks.push(Remark::SecretRepaired);
-                return self.end(Ending::AlreadySubmitted(*job));
-            }
             Effect::Done(SecretFact { verdict, .. }) => {
-                let paths = match verdict {
-                    SecretVerdict::Different(paths) => paths,
-                    SecretVerdict::Same | SecretVerdict::Terminating => Vec::new(),
-                };
-                return self.end(Ending::Refused(Obstacle::SecretAltered(paths)));
+                self.secret = SecretState::Created;
+                return self.repair_seen(job, verdict);
             }
             Effect::Refused(refusal) => Some(refusal),
-            Effect::Unknown(_) => None,
+            Effect::Unknown(doubt) => {
+                self.doubt_secret(&doubt);
+                None
+            }
         };
-        self.phase = Phase::SettleRepair(job, refusal);
+        self.phase = Phase::SettleRepair(Box::new(job), refusal);
         send(vec![Request::ReadSecret])
+    }
+
+    fn repair_seen(&mut self, job: JobFact, verdict: SecretVerdict) -> Action {
+        match verdict {
+            SecretVerdict::Same => {
+                self.remark(Remark::SecretRepaired);
+                self.end(Ending::AlreadySubmitted(job))
+            }
+            SecretVerdict::Different(paths) => {
+                self.end(Ending::Conflict(Conflict::ForeignSecret(Some(job), paths)))
+            }
+            SecretVerdict::Terminating => {
+                self.not_repaired(job, "the old one is still being deleted".to_owned())
+            }
+        }
+    }
+
+    /// The Job stands all the same, so this is no refusal: it would say that there is none.
+    fn not_repaired(&mut self, job: JobFact, why: String) -> Action {
+        self.remark(Remark::SecretNotRepaired(why));
+        self.end(Ending::AlreadySubmitted(job))
     }
 
     fn repair_settled(
@@ -588,23 +627,23 @@ impl Protocol {
         now: &Moment,
     ) -> Action {
         match reading {
-            Reading::Present(SecretFact { verdict: SecretVerdict::Same, .. }) => {
+            Reading::Present(SecretFact { verdict, .. }) => {
                 self.secret = SecretState::Present;
-                self.remarks.push(Remark::SecretRepaired);
-                self.end(Ending::AlreadySubmitted(job))
+                self.repair_seen(job, verdict)
             }
-            Reading::Present(secret) => match self.secret_conflict(&secret) {
-                Some(action) => action,
-                None => self.end(Ending::AlreadySubmitted(job)),
-            },
             Reading::Absent => match refusal {
                 Some(refusal) if !refusal.may_pass() => {
-                    self.refused("creating the Job's Secret again", refusal)
+                    self.not_repaired(job, refused_with("creating it again", &refusal))
                 }
                 Some(refusal) => self.observe_again(passing(&refusal), now),
                 None => self.observe_again(lost("the answer to creating the Secret"), now),
             },
-            Reading::Refused(refusal) => self.refused_read("reading the Secret", refusal, now),
+            Reading::Refused(refusal) if refusal.is_too_many_requests() => {
+                self.again(vec![Request::ReadSecret], passing(&refusal), now)
+            }
+            Reading::Refused(refusal) => {
+                self.not_repaired(job, refused_with("reading it", &refusal))
+            }
             Reading::Unknown(doubt) => self.again(vec![Request::ReadSecret], doubt, now),
         }
     }
@@ -666,7 +705,23 @@ impl Protocol {
         self.end(Ending::Refused(Obstacle::Refusal { request, refusal }))
     }
 
+    fn remark(&mut self, remark: Remark) {
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+
+    /// The one way out. An ending that would say that there is no Job is an unknown once the answer to
+    /// a create was lost: that create may still land.
     fn end(&mut self, ending: Ending) -> Action {
+        let ending = match no_job_because(&ending) {
+            Some(why) if self.job_answer_lost => {
+                let why = format!("the answer to creating the Job was lost, and then {why}");
+                let doubt = Doubt { why, certainly_not_sent: false, retry_after: None };
+                Ending::Unknown { doubt, may_run: true }
+            }
+            _ => ending,
+        };
         Action::End(Box::new(self.clone().conclude(ending)))
     }
 
@@ -693,6 +748,50 @@ fn differences(verdict: JobVerdict) -> Vec<String> {
         JobVerdict::Altered(paths) | JobVerdict::Foreign(paths) => paths,
         JobVerdict::Same | JobVerdict::Cancelled { .. } | JobVerdict::Terminating => Vec::new(),
     }
+}
+
+/// For an ending that says that no Job stands: what was found instead.
+fn no_job_because(ending: &Ending) -> Option<String> {
+    let why = match ending {
+        Ending::Refused(Obstacle::Refusal { request, refusal }) => refused_with(request, refusal),
+        Ending::Refused(Obstacle::NamespaceMissing) => "the namespace was gone".to_owned(),
+        Ending::Refused(Obstacle::NamespaceDiffers { .. }) => {
+            "the namespace was another".to_owned()
+        }
+        Ending::Refused(Obstacle::WouldAlter(_)) => {
+            "the cluster would have changed the Job or the Secret".to_owned()
+        }
+        Ending::Refused(Obstacle::SecretAltered(_))
+        | Ending::Conflict(Conflict::ForeignSecret(None, _)) => {
+            "the Secret was not as it was rendered".to_owned()
+        }
+        Ending::Conflict(Conflict::TerminatingSecret) => "the Secret was being deleted".to_owned(),
+        Ending::Conflict(Conflict::ForeignRecord(_)) => {
+            "the record of another experiment was there".to_owned()
+        }
+        Ending::Invalid(_) => "the signatures no longer lived long enough".to_owned(),
+        Ending::WouldCreate { .. } => "only a rehearsal was wanted".to_owned(),
+        Ending::Created(_)
+        | Ending::CreatedAltered(..)
+        | Ending::AlreadySubmitted(_)
+        | Ending::AlreadyRecorded(_)
+        | Ending::Cancelled { .. }
+        | Ending::Conflict(
+            Conflict::ForeignJob(..)
+            | Conflict::AlteredJob(..)
+            | Conflict::TerminatingJob(_)
+            | Conflict::ForeignSecret(Some(_), _),
+        )
+        | Ending::Unknown { .. } => return None,
+    };
+    Some(why)
+}
+
+/// A refusal in words, such as "reading the Job was refused with 403 Forbidden: ...".
+pub(super) fn refused_with(request: &str, refusal: &Refusal) -> String {
+    let Refusal { code, reason, message, .. } = refusal;
+    let reason = if reason.is_empty() { String::new() } else { format!(" {reason}") };
+    format!("{request} was refused with {code}{reason}: {message}")
 }
 
 fn lost(what: &str) -> Doubt {

@@ -10,6 +10,7 @@ use crate::submit::drive::Driven;
 use crate::submit::ending::{Conclusion, Conflict, Ending, Obstacle, Remark, SecretState};
 use crate::submit::facts::JobFact;
 use crate::submit::plan::Plan;
+use crate::submit::protocol::refused_with;
 
 /// A skew that deserves a remark, in seconds.
 const LARGE_SKEW: i64 = 60;
@@ -200,7 +201,7 @@ impl Receipt {
                 problems: problems.iter().map(ProblemReceipt::from).collect(),
                 ..self.says(
                     ReceiptOutcome::Invalid,
-                    "signatures are missing or do not live long enough; nothing was created",
+                    format!("signatures are missing or do not live long enough; {}", left(secret)),
                     Some("sign the URLs again and give them with `--signed FILE`"),
                 )
             },
@@ -262,32 +263,29 @@ impl Receipt {
     }
 
     fn refused(self, obstacle: Obstacle, secret: SecretState) -> Self {
-        let left = match secret {
-            SecretState::Created => "; the Secret was created and is used by the next run",
-            _ => "",
-        };
+        let left = left(secret);
         match obstacle {
             Obstacle::Refusal { request, refusal } => {
-                let reason = if refusal.reason.is_empty() { String::new() } else { format!(" {}", refusal.reason) };
-                let detail = format!(
-                    "{request} was refused with {}{reason}: {}; this call created no Job{left}",
-                    refusal.code, refusal.message
-                );
+                let left = match secret {
+                    SecretState::Created => left,
+                    _ => "this call created no Job",
+                };
+                let detail = format!("{}; {left}", refused_with(request, &refusal));
                 self.says(ReceiptOutcome::Refused, detail, Some(refusal_remedy(refusal.code)))
             }
             Obstacle::NamespaceMissing => self.says(
                 ReceiptOutcome::Refused,
-                "there is no such namespace; nothing was created",
+                format!("there is no such namespace; {left}"),
                 Some("check `--context` and `--namespace`, or create the namespace"),
             ),
             Obstacle::NamespaceDiffers { found } => self.says(
                 ReceiptOutcome::Refused,
-                format!("the namespace's UID is {found}, not the `namespace_uid` of the submission; nothing was created"),
+                format!("the namespace's UID is {found}, not the `namespace_uid` of the submission; {left}"),
                 Some("check `--context`: this is another cluster, or the namespace was created anew"),
             ),
             Obstacle::WouldAlter(paths) => self.differing(paths).says(
                 ReceiptOutcome::Refused,
-                "the cluster would change what is submitted; nothing was created",
+                format!("the cluster would change what is submitted; {left}"),
                 Some("have the webhook or policy leave these places alone in this namespace"),
             ),
             Obstacle::SecretAltered(paths) => self.differing(paths).says(
@@ -338,6 +336,17 @@ impl Receipt {
 /// What a failed experiment is called, in a Job's state and in a record.
 const FAILED: &str = "failed";
 
+/// What a call that made no Job leaves behind.
+fn left(secret: SecretState) -> &'static str {
+    match secret {
+        SecretState::Created => {
+            "this call created no Job; the Secret was created and is used by the next run"
+        }
+        SecretState::Unknown => "this call created no Job",
+        SecretState::Absent | SecretState::Present | SecretState::Removed => "nothing was created",
+    }
+}
+
 fn refusal_remedy(code: u16) -> &'static str {
     match code {
         401 => "log in again: the cluster does not accept these credentials",
@@ -369,6 +378,11 @@ fn remark(remark: &Remark) -> String {
         Remark::NamedSecretMissing(name) => {
             format!("the Job names the Secret {name}, which is missing: its pod cannot start")
         }
-        Remark::SecretLeft => "the Secret that this call created could not be removed; a prune will".to_owned(),
+        Remark::SecretNotRepaired(why) => {
+            format!("the Job's Secret is missing, so its pod cannot start; {why}")
+        }
+        Remark::SecretLeft => {
+            "the Secret that this call created could not be removed, as far as is known; a prune will".to_owned()
+        }
     }
 }

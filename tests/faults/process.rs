@@ -1,0 +1,132 @@
+//! A run of harness that is going on, and the processes below it, found by their numbers in `/proc`.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use harness_test_cluster::{is_running, until};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::kit::{Harness, Run};
+
+/// The longest wait for something that must happen; far longer than it takes.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A run that was started.
+pub(crate) struct Started {
+    process: Pid,
+    shown: Command,
+    output: Receiver<Output>,
+}
+
+impl Started {
+    /// Starts `submit` of these files.
+    pub(crate) fn submit<P: AsRef<OsStr>>(harness: &Harness, files: &[P]) -> Self {
+        Self::command(harness.command(files))
+    }
+
+    /// Starts this command.
+    pub(crate) fn command(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let process = Pid::from_child(&child);
+        let (sender, output) = channel();
+        std::thread::spawn(move || sender.send(child.wait_with_output().unwrap()));
+        Self { process, shown: command, output }
+    }
+
+    /// Sends a signal to harness itself.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.process, signal).unwrap();
+    }
+
+    /// Waits until no signal is pending any more, so that it was taken.
+    pub(crate) fn wait_until_taken(&self) {
+        let path = format!("/proc/{}/status", self.process.as_raw_nonzero());
+        let none_pending = || {
+            let status = fs::read_to_string(&path).unwrap_or_default();
+            let pending =
+                |line: &str| line.starts_with("ShdPnd:") && !line.ends_with("0000000000000000");
+            !status.lines().any(pending)
+        };
+        assert!(until(PATIENCE, none_pending), "the signal stays pending");
+    }
+
+    /// The processes below harness, the guard and kubectl at least.
+    pub(crate) fn family(&self) -> Family {
+        let mut members = Vec::new();
+        let complete = until(PATIENCE, || {
+            members = descendants(self.process);
+            members.len() >= 2
+        });
+        assert!(complete, "harness has started nothing: {members:?}");
+        Family(members)
+    }
+
+    /// The process number of harness.
+    pub(crate) fn process(&self) -> Pid {
+        self.process
+    }
+
+    /// Waits for the end.
+    #[track_caller]
+    pub(crate) fn end(self) -> Run {
+        match self.output.recv_timeout(PATIENCE) {
+            Ok(output) => Run::new(&self.shown, &output),
+            Err(error) => panic!("harness does not end: {error}: {:?}", self.shown),
+        }
+    }
+}
+
+/// Processes that harness started.
+#[derive(Debug, Clone)]
+pub(crate) struct Family(Vec<Pid>);
+
+impl Family {
+    /// kubectl: the one that was started last of all, by the guard.
+    pub(crate) fn kubectl(&self) -> Pid {
+        let is_kubectl = |process: &&Pid| arguments(**process).iter().any(|one| one == "proxy");
+        *self.0.iter().rev().find(is_kubectl).expect("kubectl runs")
+    }
+
+    /// Waits until none of them runs.
+    #[track_caller]
+    pub(crate) fn assert_gone(&self) {
+        let left = || self.0.iter().filter(|process| is_running(**process)).collect::<Vec<_>>();
+        assert!(until(PATIENCE, || left().is_empty()), "still running: {:?}", left());
+    }
+}
+
+/// The process and everything below it.
+pub(crate) fn descendants(process: Pid) -> Vec<Pid> {
+    let mut found = Vec::new();
+    let mut open = vec![process];
+    while let Some(parent) = open.pop() {
+        let tasks = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
+        for task in tasks.into_iter().flatten().flatten() {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            let children = children.split_ascii_whitespace().filter_map(|one| one.parse().ok());
+            for child in children.filter_map(Pid::from_raw) {
+                found.push(child);
+                open.push(child);
+            }
+        }
+    }
+    found
+}
+
+/// The arguments of a process; none if it is gone.
+pub(crate) fn arguments(process: Pid) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
+    bytes.split(|byte| *byte == 0).map(|one| String::from_utf8_lossy(one).into_owned()).collect()
+}
+
+/// Waits until a folder is empty.
+#[track_caller]
+pub(crate) fn assert_empty(folder: &Path) {
+    let left = || fs::read_dir(folder).unwrap().flatten().map(|one| one.path()).collect::<Vec<_>>();
+    assert!(until(PATIENCE, || left().is_empty()), "left behind: {:?}", left());
+}
