@@ -11,30 +11,33 @@ use crate::kit::{Harness, Place, Run, Sample, command, find};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-fn creates(resource: &str) -> Requests {
+/// The real creates of a resource.
+pub(crate) fn creates(resource: &str) -> Requests {
     Requests::new("POST", &format!("/{resource}?")).without("dryRun")
 }
 
 /// Starts a submission that the test interrupts or waits for.
-fn start(harness: &Harness, sample: &Sample) -> Started {
+pub(crate) fn start(harness: &Harness, sample: &Sample) -> Started {
     let mut command = harness.command(&[sample.write(&harness.inputs())]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     Started { shown: command, child }
 }
 
-struct Started {
+/// A submission under way.
+pub(crate) struct Started {
     shown: std::process::Command,
     child: std::process::Child,
 }
 
 impl Started {
     /// What Ctrl-C sends.
-    fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         let process = self.child.id().to_string();
         assert!(command("kill").args(["-INT", &process]).status().unwrap().success());
     }
 
-    fn end(self) -> Run {
+    /// Waits for its end.
+    pub(crate) fn end(self) -> Run {
         let output = self.child.wait_with_output().unwrap();
         Run::new(&self.shown, &output)
     }
