@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod batch;
 #[cfg(test)]
+mod between;
+#[cfg(test)]
 mod connection;
 #[cfg(test)]
 mod finished;
@@ -23,6 +25,8 @@ mod namespaces;
 mod race;
 #[cfg(test)]
 mod refused;
+#[cfg(test)]
+mod role;
 #[cfg(test)]
 mod signatures;
 #[cfg(test)]

@@ -63,20 +63,20 @@ fn the_rights_of_the_table_are_enough() {
 }
 
 /// Waits until the server counts, since a quota bounds nothing before.
-fn quota(place: &Place, hard: Value) {
+fn quota(place: &Place, hard: &Value) {
     let object = json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "bound"},
         "spec": {"hard": hard},
     });
     place.create("resourcequotas", &object);
-    let counts = || place.get("resourcequotas", "bound")["status"]["hard"] == hard;
+    let counts = || place.get("resourcequotas", "bound")["status"]["hard"] == *hard;
     assert!(until(PATIENCE, counts), "the quota is not counted");
 }
 
 #[test]
 fn a_full_quota_of_jobs() {
     let place = Place::new("full");
-    quota(&place, json!({"count/jobs.batch": "1"}));
+    quota(&place, &json!({"count/jobs.batch": "1"}));
     let (first, second) = (Sample::new("attempt-1"), Sample::new("attempt-2"));
     place.harness().submit(&first).expect(0, "created");
     let receipt = place.harness().submit(&second).expect(5, "refused");
@@ -103,7 +103,7 @@ fn quota_gone(place: &Place) {
 #[test]
 fn a_full_quota_of_secrets() {
     let place = Place::new("full");
-    quota(&place, json!({"count/secrets": "1"}));
+    quota(&place, &json!({"count/secrets": "1"}));
     let (first, second) = (Sample::new("attempt-1"), Sample::new("attempt-2"));
     place.harness().submit(&first).expect(0, "created");
     let receipt = place.harness().submit(&second).expect(5, "refused");
@@ -116,7 +116,7 @@ fn a_full_quota_of_secrets() {
 #[test]
 fn a_quota_that_fills_up_on_the_way() {
     let place = Place::new("filling");
-    quota(&place, json!({"count/jobs.batch": "7"}));
+    quota(&place, &json!({"count/jobs.batch": "7"}));
     let harness = place.harness();
     for number in 0..20 {
         Sample::new(&format!("attempt-{number}")).write(&harness.inputs());
@@ -136,7 +136,16 @@ fn a_quota_that_fills_up_on_the_way() {
 const ADMISSION: &str = "/apis/admissionregistration.k8s.io/v1";
 
 /// A policy of one kind for creates of Jobs in this namespace, with its binding.
-fn policy(place: &Place, kind: &str, mut spec: Value) {
+fn policy(place: &Place, kind: &str, spec: Value) {
+    let actions = match kind {
+        "Validating" => json!({"validationActions": ["Deny"]}),
+        _ => json!({}),
+    };
+    policy_with(place, kind, spec, &actions);
+}
+
+/// The same with a binding of one's own.
+fn policy_with(place: &Place, kind: &str, mut spec: Value, binding: &Value) {
     let name = &place.namespace.name;
     let plural = if kind == "Mutating" { "mutatingadmission" } else { "validatingadmission" };
     spec["failurePolicy"] = json!("Fail");
@@ -154,10 +163,8 @@ fn policy(place: &Place, kind: &str, mut spec: Value) {
             "spec": spec,
         })
     };
-    let mut binding = json!({"policyName": name});
-    if kind == "Validating" {
-        binding["validationActions"] = json!(["Deny"]);
-    }
+    let mut binding = binding.clone();
+    binding["policyName"] = json!(name);
     for (path, object) in [
         (format!("{ADMISSION}/{plural}policies"), object("", spec)),
         (format!("{ADMISSION}/{plural}policybindings"), object("Binding", binding)),
@@ -217,6 +224,65 @@ fn a_policy_that_denies_only_what_is_real() {
     assert_eq!(place.cluster.admin_delete(&binding, None).0, 200);
     wait_for_policy(&place, false, |(status, _)| status == 201);
     place.harness().submit(&sample).expect(0, "created");
+    place.assert_holds(1, 1);
+}
+
+#[test]
+fn a_policy_that_warns() {
+    let place = Place::new("warning");
+    let validations = json!([{"expression": "false", "message": "mind the heat"}]);
+    let spec = json!({"validations": validations});
+    policy_with(&place, "Validating", spec, &json!({"validationActions": ["Warn"]}));
+    let harness = place.harness();
+    let rehearse = place.harness().arg("--dry-run=server");
+    let warns = || {
+        let run = rehearse.submit(&Sample::new("attempt-1"));
+        run.expect(0, "would_create")["warnings"] != json!([])
+    };
+    assert!(until(PATIENCE, warns), "the policy does not come into force");
+    let receipt = harness.submit(&Sample::new("attempt-1")).expect(0, "created");
+    let warnings = receipt["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1, "each warning stands once: {warnings:?}");
+    assert!(warnings[0].as_str().unwrap().contains("mind the heat"), "{warnings:?}");
+    place.assert_holds(1, 1);
+}
+
+/// A webhook that nobody answers for: the server says 500, after which a Job may or may not be there.
+#[test]
+fn a_webhook_that_is_down() {
+    let place = Place::new("webhook");
+    let name = &place.namespace.name;
+    let hooks = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [{
+            "name": "down.example.org",
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "NoneOnDryRun",
+            "failurePolicy": "Fail",
+            "timeoutSeconds": 1,
+            "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "matchConditions": [{"name": "real", "expression": "!request.dryRun"}],
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}},
+            "rules": [{
+                "apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["jobs"],
+            }],
+        }],
+    });
+    let path = format!("{ADMISSION}/validatingwebhookconfigurations");
+    let (status, answer) = place.cluster.admin_post(&path, &hooks);
+    assert_eq!(status, 201, "{answer:#}");
+    wait_for_policy(&place, false, |(status, _)| status == 500);
+    let sample = Sample::new("attempt-1");
+    let receipt = place.harness().submit(&sample).expect(6, "unknown");
+    let detail = receipt["detail"].as_str().unwrap();
+    assert!(detail.contains("may have been created"), "{detail}");
+    place.assert_holds(0, 1);
+    assert_eq!(place.cluster.admin_delete(&format!("{path}/{name}"), None).0, 200);
+    wait_for_policy(&place, false, |(status, _)| status == 201);
+    let created = place.harness().submit(&sample).expect(0, "created");
+    assert_eq!(created["secret"]["state"], "present");
     place.assert_holds(1, 1);
 }
 
