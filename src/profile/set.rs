@@ -3,6 +3,7 @@
 //! Reads no directory; whoever does hands over each file's name and bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use super::names::quoted;
 use super::{Deadlines, Profile, ProfileName, references};
@@ -24,32 +25,56 @@ pub(super) static UNKNOWN_PROFILE: Code = Code {
 `HARNESS_PROFILES` names. `harness profiles` lists what a call knows.",
 };
 
-/// The embedded profiles, each the text of its file.
-const EMBEDDED: [&str; 2] = [
-    include_str!("../../manifests/profiles/standard-v1.yaml"),
-    include_str!("../../manifests/profiles/long-v1.yaml"),
+/// The embedded profiles, each the name in its file and the text of it, in the order of the names.
+const EMBEDDED: [(&str, &str); 2] = [
+    ("long-v1", include_str!("../../manifests/profiles/long-v1.yaml")),
+    ("standard-v1", include_str!("../../manifests/profiles/standard-v1.yaml")),
 ];
+
+/// An embedded profile, parsed when it is first asked for: most calls use one of them, and to parse one takes
+/// longer than everything that is done with a submission.
+#[derive(Debug, Clone)]
+struct Embedded {
+    name: &'static str,
+    text: &'static str,
+    parsed: OnceLock<Profile>,
+}
+
+impl Embedded {
+    fn profile(&self, harness_image: Option<&String>) -> &Profile {
+        self.parsed.get_or_init(|| {
+            let mut profile =
+                Profile::parse(self.text.as_bytes()).expect("an embedded profile is good");
+            profile.harness_image = profile.harness_image.or_else(|| harness_image.cloned());
+            profile
+        })
+    }
+}
 
 /// Profiles by name.
 #[derive(Debug, Clone)]
 pub struct Profiles {
+    /// Those that no profile of the same name replaces.
+    embedded: Vec<Embedded>,
+    /// The site's own.
     by_name: BTreeMap<ProfileName, Profile>,
     /// The file that each of the site's own profiles came from.
     files: BTreeMap<ProfileName, String>,
+    /// For profiles that name none.
+    harness_image: Option<String>,
 }
 
 impl Profiles {
     /// The embedded profiles: `standard-v1` and `long-v1`, without a harness image.
-    #[expect(clippy::missing_panics_doc, reason = "a test parses what is embedded")]
     pub fn embedded() -> Self {
-        let parse =
-            |text: &str| Profile::parse(text.as_bytes()).expect("an embedded profile is good");
-        let by_name = EMBEDDED.into_iter().map(parse).map(|one| (one.name.clone(), one)).collect();
-        Self { by_name, files: BTreeMap::new() }
+        let embedded =
+            EMBEDDED.map(|(name, text)| Embedded { name, text, parsed: OnceLock::new() }).into();
+        Self { embedded, by_name: BTreeMap::new(), files: BTreeMap::new(), harness_image: None }
     }
 
     /// Adds a profile, in place of one of the same name.
     pub fn add(&mut self, profile: Profile) {
+        self.embedded.retain(|embedded| embedded.name != profile.name.as_str());
         self.by_name.insert(profile.name.clone(), profile);
     }
 
@@ -74,7 +99,11 @@ impl Profiles {
 
     /// The profile of this name.
     pub fn get(&self, name: &str) -> Option<&Profile> {
-        self.by_name.get(name)
+        let embedded = self.embedded.iter().find(|embedded| embedded.name == name);
+        match embedded {
+            Some(embedded) => Some(embedded.profile(self.harness_image.as_ref())),
+            None => self.by_name.get(name),
+        }
     }
 
     /// The profile of this name, or the fault that lists the known ones.
@@ -106,7 +135,13 @@ impl Profiles {
 
     /// All profiles, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
-        self.by_name.values()
+        let embedded =
+            self.embedded.iter().map(|embedded| embedded.profile(self.harness_image.as_ref()));
+        let all: BTreeMap<_, _> = embedded
+            .chain(self.by_name.values())
+            .map(|profile| (profile.name.as_str(), profile))
+            .collect();
+        all.into_values()
     }
 
     /// Whether the profile of this name came from a site's file, and from which.
@@ -117,9 +152,11 @@ impl Profiles {
     /// Gives every profile without a harness image this one, which must be pinned by digest.
     pub fn with_harness_image(mut self, image: &str) -> Result<Self, Fault> {
         let image = references::harness_image(image)?;
-        for profile in self.by_name.values_mut() {
+        let parsed = self.embedded.iter_mut().filter_map(|embedded| embedded.parsed.get_mut());
+        for profile in parsed.chain(self.by_name.values_mut()) {
             profile.harness_image.get_or_insert_with(|| image.clone());
         }
+        self.harness_image.get_or_insert(image);
         Ok(self)
     }
 
@@ -130,10 +167,23 @@ impl Profiles {
             .filter(|profile| profile.times(budget_seconds).is_ok())
             .map(|profile| (profile.allowances.active_deadline, &profile.name))
             .collect();
-        fitting.into_iter().filter_map(|(_, name)| self.by_name.get(name)).collect()
+        fitting.into_iter().filter_map(|(_, name)| self.get(name.as_str())).collect()
     }
 }
 
 fn listed<'a>(profiles: impl Iterator<Item = &'a Profile>) -> String {
     profiles.map(|profile| format!("`{}`", profile.name)).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_profile_has_the_name_that_it_is_found_by() {
+        let profiles = Profiles::embedded();
+        for (name, _) in EMBEDDED {
+            assert_eq!(profiles.get(name).map(|profile| profile.name.as_str()), Some(name));
+        }
+    }
 }

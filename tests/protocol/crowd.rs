@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use harness::submission::Problem;
 use harness::submit::Limits;
+use harness::submit::ending::{Conclusion, Ending};
 use harness::submit::facts::{
     Doubt, Effect, Fact, Finished, JobFact, JobVerdict, Moment, NamespaceFact, Reading, RecordFact,
     Refusal, SecretFact, SecretVerdict,
 };
-use harness::submit::ending::{Conclusion, Ending};
 use harness::submit::protocol::{Action, Protocol, Request, Terms};
 
 use crate::clock::START;

@@ -45,6 +45,9 @@ fn the_command_line_is_complete_and_narrow() {
     assert_eq!(record["environment"]["KUBERC"], "off");
     assert_eq!(record["environment"]["LC_ALL"], "C.UTF-8");
     assert_eq!(record["environment"]["LANGUAGE"], Value::Null);
+    // A start without garbage collection, and a bound on what a long life keeps.
+    assert_eq!(record["environment"]["GOGC"], "off");
+    assert_eq!(record["environment"]["GOMEMLIMIT"], "96MiB");
     assert_eq!(record["stdin"], "/dev/null");
     drop(connection);
     fake.assert_gone();
