@@ -112,15 +112,8 @@ const EFFECTS: [&str; 13] = [
 ];
 
 fn is_pure(path: &str) -> bool {
-    const PURE_HALF_OF_SUBMIT: [&str; 7] = [
-        "ending.rs",
-        "facts.rs",
-        "observe.rs",
-        "plan.rs",
-        "protocol.rs",
-        "receipt.rs",
-        "record.rs",
-    ];
+    const PURE_HALF_OF_SUBMIT: [&str; 7] =
+        ["ending.rs", "facts.rs", "observe.rs", "plan.rs", "protocol", "receipt.rs", "record.rs"];
     match layer(path) {
         "submission" | "profile" | "render" => true,
         "submit" => {
@@ -239,25 +232,11 @@ fn each_file_says_what_it_is_for() {
     }
 }
 
-/// Files with one purpose that takes more room, and why.
-const LARGE_FILES: [(&str, &str); 1] = [(
-    "submit/protocol.rs",
-    "one state machine: a step read apart from its neighbours proves nothing",
-)];
-
 #[test]
 fn files_stay_readable() {
     for source in sources() {
         let lines = source.code.lines().count();
-        let is_large = LARGE_FILES.iter().any(|(path, _)| *path == source.path);
-        assert!(lines <= 500 || is_large, "{} has {lines} lines", source.path);
-    }
-    for (path, _) in LARGE_FILES {
-        let source = sources().into_iter().find(|source| source.path == path);
-        assert!(
-            source.is_some_and(|source| source.code.lines().count() > 500),
-            "{path} is not large any more"
-        );
+        assert!(lines <= 500, "{} has {lines} lines", source.path);
     }
 }
 

@@ -158,7 +158,7 @@ impl Driver<'_> {
             Outcome::Unknown(unknown) => (unknown.date, &[]),
         };
         if let Some(date) = date {
-            self.server = self.server.max(Some(date));
+            self.server = Some(date);
             let skew = || date.as_second() - self.clock.now().as_second();
             self.clock_skew.get_or_insert_with(skew);
         }

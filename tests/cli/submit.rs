@@ -9,10 +9,17 @@ use crate::kit::{
 };
 
 fn submit(path: &str, more: &[&str]) -> Ended {
+    submit_through("/no/such/kubectl", path, more)
+}
+
+/// A kubectl that starts and ends at once stands for a cluster that cannot be reached.
+const BROKEN_KUBECTL: &str = "/bin/false";
+
+fn submit_through(kubectl: &str, path: &str, more: &[&str]) -> Ended {
     let image = harness_image();
     let arguments =
         ["submit", "-f", path, "-n", "lab", "--context", "c", "--harness-image", &image];
-    let kubectl = ["--kubectl", "/no/such/kubectl"];
+    let kubectl = ["--kubectl", kubectl];
     dispatch(arguments.iter().chain(&kubectl).chain(more))
 }
 
@@ -86,11 +93,20 @@ fn missing_signatures_are_named_and_can_come_apart() {
 }
 
 #[test]
+fn a_missing_kubectl_is_wrong_usage() {
+    let folder = folder();
+    let path = write(folder.path(), "a.json", &signed_submission("a")).display().to_string();
+    let ended = submit(&path, &[]).with(2);
+    assert!(ended.stderr.contains("install kubectl"), "{ended:#?}");
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
 fn a_cluster_that_cannot_be_reached_is_six() {
     let folder = folder();
     let path = write(folder.path(), "a.json", &signed_submission("a")).display().to_string();
     for output in ["text", "json"] {
-        let ended = submit(&path, &["-o", output]).with(6);
+        let ended = submit_through(BROKEN_KUBECTL, &path, &["-o", output]).with(6);
         assert!(ended.stdout.contains("unknown"), "{ended:#?}");
         assert!(!format!("{ended:?}").contains(SIGNATURE));
     }
@@ -102,7 +118,7 @@ fn the_most_urgent_of_several_decides() {
     write(folder.path(), "a.json", &signed_submission("a"));
     write(folder.path(), "b.json", &json!({"attempt_id": "B"}));
     let path = folder.path().display().to_string();
-    let ended = submit(&path, &["-o", "json"]).with(6);
+    let ended = submit_through(BROKEN_KUBECTL, &path, &["-o", "json"]).with(6);
     let mut outcomes: Vec<Value> =
         ended.json_lines().iter().map(|receipt| receipt["outcome"].clone()).collect();
     outcomes.sort_by_key(ToString::to_string);
