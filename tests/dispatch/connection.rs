@@ -54,14 +54,23 @@ fn credentials_that_the_server_does_not_know() {
 fn a_context_that_is_not_there() {
     let place = Place::new("contextless");
     let harness = place.harness().context("no-such-context");
-    assert_unreachable(&place, &harness, "no context \"no-such-context\"");
+    assert_wrong_usage(&place, &harness, "no context \"no-such-context\"");
 }
 
 #[test]
 fn a_kubectl_that_is_not_there() {
     let place = Place::new("toolless");
     let harness = place.harness().kubectl("/nonexistent/kubectl");
-    assert_unreachable(&place, &harness, "there is no `/nonexistent/kubectl`");
+    assert_wrong_usage(&place, &harness, "there is no `/nonexistent/kubectl`");
     let harness = place.harness().kubectl("no-such-kubectl");
-    assert_unreachable(&place, &harness, "there is no `no-such-kubectl`");
+    assert_wrong_usage(&place, &harness, "there is no `no-such-kubectl`");
+}
+
+/// The same command can never work, so there is no receipt that says to repeat it.
+fn assert_wrong_usage(place: &Place, harness: &Harness, why: &str) {
+    let run = harness.submit(&Sample::new("attempt-1"));
+    assert_eq!(run.code, Some(2), "{run}");
+    assert_eq!(run.stdout, "", "{run}");
+    assert!(run.stderr.contains(why), "{run}");
+    place.assert_holds(0, 0);
 }
