@@ -192,13 +192,17 @@ fn a_kubectl_that_dies_is_noticed_at_once() {
     assert!(matches!(read(), Outcome::Done(_)));
     let kubectl = fake.record()["process"].as_u64().unwrap();
     wait_until("kubectl has died", || !is_running(kubectl));
-    for _ in 0..3 {
+    // The kernel may still take a connection that nobody will serve, and cut it a moment later.
+    wait_until("the socket refuses", || {
         let (outcome, taken) = time(read);
-        let Outcome::Unknown(Unknown { why, .. }) = outcome else { panic!("{outcome:?}") };
-        let expected = matches!(why, Why::NotSent(NotSent::ProxyUnreachable { .. }));
-        assert!(expected, "{why:?}");
         assert!(taken < Duration::from_secs(2), "{taken:?}");
-    }
+        let Outcome::Unknown(Unknown { why, .. }) = outcome else { panic!("{outcome:?}") };
+        match why {
+            Why::NotSent(NotSent::ProxyUnreachable { .. }) => true,
+            Why::Cut { .. } => false,
+            other => panic!("{other:?}"),
+        }
+    });
     fake.assert_gone();
 }
 
