@@ -84,6 +84,9 @@ pub(super) fn yaml_options() -> SerializerOptions {
 }
 
 fn escape(serialised: &str, write_escape: impl Fn(char, &mut String)) -> String {
+    if is_plainly_harmless(serialised) {
+        return serialised.to_owned();
+    }
     let mut shown = String::with_capacity(serialised.len());
     for (index, character) in serialised.char_indices() {
         let is_layout = character == '\n';
@@ -122,14 +125,26 @@ impl Serialize for Quoted<'_> {
     }
 }
 
+/// The usual case, told without looking at each character: printable ASCII and line feeds, no workflow command.
+fn is_plainly_harmless(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
+        && COMMANDS.iter().all(|begin| !text.contains(begin))
+}
+
 fn text_is_dangerous(text: &str) -> bool {
+    let is_one_line = !text.contains('\n');
+    if is_one_line && is_plainly_harmless(text) {
+        return false;
+    }
     text.char_indices()
         .any(|(index, character)| !is_printable(character) || begins_command(&text[index..]))
 }
 
-/// Whether a workflow command could begin here. `::` counts at any place: a log may add text before it.
+/// How a workflow command begins. `::` counts at any place: a log may add text before it.
+const COMMANDS: [&str; 2] = ["::", "##["];
+
 fn begins_command(rest: &str) -> bool {
-    rest.starts_with("##[") || rest.starts_with("::")
+    COMMANDS.iter().any(|begin| rest.starts_with(begin))
 }
 
 #[cfg(test)]

@@ -41,16 +41,10 @@ pub fn render(fitted: &Fitted<'_>, namespace: &Namespace) -> Result<Bundle, Prob
     let secret_values = secret::values(fitted.submission);
     let names = Names::new(fitted, namespace, identity::secret_digest(&secret_values));
     let secret = to_value(&secret::render(&names, &secret_values));
-    let mut job = job::render(fitted, &names, &harness_image);
-    let decisive = decisive::decisive_digest(&to_value(&job)).to_hex();
-    job.metadata.annotations.insert(names::DECISIVE_DIGEST.to_owned(), decisive);
-    Ok(Bundle {
-        names,
-        profile_digest: fitted.profile.digest(),
-        secret_values,
-        secret,
-        job: to_value(&job),
-    })
+    let mut job = to_value(&job::render(fitted, &names, &harness_image));
+    let decisive = decisive::decisive_digest(&job).to_hex();
+    job["metadata"]["annotations"][names::DECISIVE_DIGEST] = Value::String(decisive);
+    Ok(Bundle { names, profile_digest: fitted.profile.digest(), secret_values, secret, job })
 }
 
 fn to_value(object: &impl serde::Serialize) -> Value {
