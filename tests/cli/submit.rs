@@ -93,6 +93,13 @@ fn missing_signatures_are_named_and_can_come_apart() {
 }
 
 #[test]
+fn standard_input_cannot_be_the_submission_and_its_signatures() {
+    let ended = submit("-", &["--dry-run", "client", "--signed", "-"]).with(2);
+    assert!(ended.stderr.contains("more than once"), "{ended:#?}");
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
 fn a_missing_kubectl_is_wrong_usage() {
     let folder = folder();
     let path = write(folder.path(), "a.json", &signed_submission("a")).display().to_string();
