@@ -38,16 +38,19 @@ pub(super) fn read_each(paths: &[PathBuf]) -> Result<Vec<Result<Source>>> {
             files.push(Ok(path.clone()));
         }
     }
-    let is_standard_input = |file: &&Result<PathBuf>| {
-        file.as_ref().is_ok_and(|path| path.as_os_str() == STANDARD_INPUT)
-    };
-    if files.iter().filter(is_standard_input).count() > 1 {
-        bail!("standard input (`-`) is named more than once; it can be read once");
-    }
+    check_standard_input(files.iter().flatten())?;
     if files.len() > MAX_FILES {
         bail!("{} files are named; at most {MAX_FILES} are read in one call", files.len());
     }
     Ok(files.into_iter().map(|file| file.and_then(|path| read(&path))).collect())
+}
+
+/// Refuses a second `-`: what one reads is gone for the other.
+pub(super) fn check_standard_input<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
+    if paths.filter(|path| path.as_os_str() == STANDARD_INPUT).count() > 1 {
+        bail!("standard input (`-`) is named more than once; it can be read once");
+    }
+    Ok(())
 }
 
 /// Reads every file as [`read_each`] does; if some cannot be read, the error names all of those.

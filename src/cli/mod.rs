@@ -31,6 +31,7 @@ use terminal::Tone;
 
 /// Runs the command line `argv`, program name first.
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
+    forbid_core_dumps();
     let cli = match Cli::try_parse_from(argv) {
         Ok(cli) => cli,
         Err(error) => return stopped_by_clap(&error),
@@ -54,6 +55,14 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
             Exit::Usage
         }
     }
+}
+
+/// A core file would hold signed URLs: a quit from the keyboard writes one where they are switched on. What is
+/// started from here decides for itself again.
+fn forbid_core_dumps() {
+    #[cfg(target_os = "linux")]
+    // Where the kernel refuses, the site's limit for core files is what is left.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
 /// `--help` and `--version` are data; everything else is wrong usage.

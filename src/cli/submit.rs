@@ -28,6 +28,7 @@ struct Prepared {
 }
 
 pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
+    input::check_standard_input(args.submissions.submissions.iter().chain(&args.signed))?;
     let profiles = profiles::load(&args.profiles)?;
     let sources = input::read_all(&args.submissions.submissions)?;
     let prepared: Vec<Prepared> = sources

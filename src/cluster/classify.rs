@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
-use super::request::{Expected, Request, Resource};
+use super::request::{Expected, Method, Request, Resource};
 use super::text::bounded;
 
 /// An HTTP answer, read completely.
@@ -89,6 +89,11 @@ fn success(request: &Request, answer: RawAnswer) -> Outcome {
         Ok(body) => body,
         Err(why) => return unknown(why, answer.retry_after, None),
     };
+    // An API server answers a create with 201 and nothing else; a 200 comes from something in between, and
+    // does not say that this very request made the object.
+    if request.method == Method::Post && answer.status != 201 {
+        return unknown(foreign(&answer), answer.retry_after, None);
+    }
     if !is_expected(&request.expected, &body) {
         let why = Why::Unexpected {
             expected: describe_expected(&request.expected),

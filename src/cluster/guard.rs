@@ -166,9 +166,13 @@ fn adopt_orphans() {
 /// Takes the signals that would end this process. What is caught is reset for kubectl, so a signal
 /// that is ignored from before (`nohup`) is left alone and stays ignored there.
 fn catch_signals() -> io::Result<Signals> {
+    Signals::new(not_ignored([SIGTERM, SIGHUP, SIGQUIT]))
+}
+
+/// Those of the signals that this process does not ignore from before it started.
+pub(crate) fn not_ignored(signals: [i32; 3]) -> impl Iterator<Item = i32> {
     let ignored = ignored_signals();
-    let is_ours = |signal: &i32| ignored & (1 << (signal - 1)) == 0;
-    Signals::new([SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(is_ours))
+    signals.into_iter().filter(move |signal| ignored & (1 << (signal - 1)) == 0)
 }
 
 /// The set of ignored signals, where the system shows it: `man 5 proc_pid_status`.

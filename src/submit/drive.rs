@@ -64,8 +64,10 @@ pub fn drive(
         if !driver.wait(after, stop) {
             break protocol.stop("stopped before it was decided");
         }
-        let sent = driver.moment();
+        let mut sent = driver.moment();
         let outcomes = driver.send(&requests);
+        // A machine may be paused between two requests of one action, and the boot-time clock with it.
+        sent.server = outcomes.iter().filter_map(date).min().or(sent.server);
         let facts = requests
             .iter()
             .zip(outcomes)
@@ -152,12 +154,12 @@ impl Driver<'_> {
     }
 
     fn note(&mut self, outcome: &Outcome) {
-        let (date, warnings): (_, &[String]) = match outcome {
-            Outcome::Done(answer) => (answer.date, &answer.warnings),
-            Outcome::Refused(status) => (status.date, &status.warnings),
-            Outcome::Unknown(unknown) => (unknown.date, &[]),
+        let warnings: &[String] = match outcome {
+            Outcome::Done(answer) => &answer.warnings,
+            Outcome::Refused(status) => &status.warnings,
+            Outcome::Unknown(_) => &[],
         };
-        if let Some(date) = date {
+        if let Some(date) = date(outcome) {
             self.server = Some(date);
             let skew = || date.as_second() - self.clock.now().as_second();
             self.clock_skew.get_or_insert_with(skew);
@@ -167,6 +169,15 @@ impl Driver<'_> {
                 self.warnings.push(warning.clone());
             }
         }
+    }
+}
+
+/// The server's clock when it answered.
+fn date(outcome: &Outcome) -> Option<Timestamp> {
+    match outcome {
+        Outcome::Done(answer) => answer.date,
+        Outcome::Refused(status) => status.date,
+        Outcome::Unknown(unknown) => unknown.date,
     }
 }
 

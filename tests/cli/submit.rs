@@ -1,6 +1,7 @@
 //! `submit` as far as it goes without a cluster.
 
 use std::collections::BTreeSet;
+use std::os::unix::process::ExitStatusExt as _;
 
 use serde_json::{Map, Value, json};
 
@@ -90,6 +91,54 @@ fn missing_signatures_are_named_and_can_come_apart() {
     let ended = submit(&path, &["--dry-run", "client", "--signed", &file, "-o", "json"]).with(3);
     assert_eq!(only(&ended)["problems"][0]["code"], "signed-differs");
     assert!(!format!("{ended:?}").contains(SIGNATURE));
+}
+
+#[test]
+fn standard_input_cannot_be_the_submission_and_its_signatures() {
+    let ended = submit("-", &["--dry-run", "client", "--signed", "-"]).with(2);
+    assert!(ended.stderr.contains("more than once"), "{ended:#?}");
+    assert_eq!(ended.stdout, "");
+}
+
+/// Whether cores are files in the folder of the process, so that one is to be expected.
+fn has_plain_core_files() -> bool {
+    let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
+    let may = rustix::process::getrlimit(rustix::process::Resource::Core).maximum.is_none();
+    may && pattern.trim() == "core"
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a shell raises the limit of core files")]
+fn a_quit_from_the_keyboard_leaves_no_core_file() {
+    let folder = folder();
+    // It waits for its submission; the plain `cat` beside it shows whether cores are written here at all.
+    let quit = |program: &str| {
+        let script = format!("ulimit -c unlimited 2>/dev/null; exec {program}");
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(folder.path())
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let name = std::path::Path::new(program.split(' ').next().unwrap()).file_name().unwrap();
+        let is_waiting = || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+            status.starts_with(&format!("Name:\t{}\n", name.display()))
+                && status.contains("State:\tS")
+        };
+        assert!(harness_test_cluster::until(std::time::Duration::from_mins(1), is_waiting));
+        let process = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(process, rustix::process::Signal::QUIT).unwrap();
+        child.wait().unwrap()
+    };
+    let binary = env!("CARGO_BIN_EXE_harness");
+    let ended = quit(&format!("{binary} prediction dispatch submit -f - --context none -n lab"));
+    let control = quit("cat");
+    let signal = Some(rustix::process::Signal::QUIT.as_raw());
+    assert_eq!((control.signal(), ended.signal()), (signal, signal));
+    // Where a site keeps cores elsewhere, nothing is seen of either.
+    assert!(control.core_dumped() || !has_plain_core_files(), "{control:?}");
+    assert!(!ended.core_dumped(), "{ended:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::kit::{Place, Sample, in_parallel};
+use crate::kit::{Place, Sample, command, in_parallel};
 use crate::process::{Started, assert_empty};
 use crate::steps::Step;
 
@@ -46,6 +46,26 @@ fn signal_at(step: Step, signal: Signal) {
     place.assert_holds(usize::from(created), secrets);
     let expected = if created { "already_submitted" } else { "created" };
     place.harness().submit(&sample).expect(0, expected);
+    place.assert_holds(1, 1);
+}
+
+#[test]
+fn a_hang_up_that_is_ignored_from_before_ends_nothing() {
+    let place = Place::new("nohup");
+    let sample = Sample::new("attempt-1");
+    let proxy = place.proxy();
+    let held = proxy.hold(Step::CreateSecret.requests(&place));
+    let harness = place.harness_through(&proxy);
+    let submit = harness.command(&[sample.write(&harness.inputs())]);
+    let mut command = command("sh");
+    command.env_clear().args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
+    command.arg(submit.get_program()).args(submit.get_args());
+    command.envs(submit.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let started = Started::command(command);
+    held.wait_until_read().unwrap();
+    started.signal(Signal::HUP);
+    held.release();
+    started.end().expect(0, "created");
     place.assert_holds(1, 1);
 }
 

@@ -1,9 +1,9 @@
 //! What the reads showed allows a create for five minutes only, by either clock.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use harness::cluster::{Outcome, Request, Requests, Resource};
+use harness::cluster::{Expected, Method, Outcome, Request, Requests, Resource};
 use harness::submit::{Api, Limits, Plan, Receipt, ReceiptOutcome};
 use jiff::SignedDuration;
 use serde_json::json;
@@ -116,6 +116,73 @@ fn the_clock_of_the_server_ends_the_permission_too() {
         let create = seen.iter().position(|point| point.0 == "create Job").unwrap();
         assert!(again < create, "{from}: {seen:?}");
     }
+}
+
+/// Two API servers behind one address; the clock of the second is six minutes ahead.
+struct TwoServers<'a> {
+    wire: Wire<'a>,
+    stop: &'a AtomicBool,
+    /// Whether the second one answers.
+    second: fn(&Request, &[Point]) -> bool,
+}
+
+impl Api for TwoServers<'_> {
+    fn requests(&self) -> &Requests {
+        self.wire.requests()
+    }
+
+    fn send(&self, request: &Request) -> Outcome {
+        let mut outcome = self.wire.send(request);
+        let seen = self.wire.seen();
+        // A run without an end is stopped, so that the test has one.
+        self.stop.fetch_or(seen.len() > 200, Ordering::Relaxed);
+        let ahead = (self.second)(request, &seen);
+        let jump = SignedDuration::try_from(JUMP).unwrap();
+        match &mut outcome {
+            Outcome::Done(answer) if ahead => answer.date = answer.date.map(|date| date + jump),
+            Outcome::Refused(status) if ahead => status.date = status.date.map(|date| date + jump),
+            _ => {}
+        }
+        outcome
+    }
+}
+
+#[test]
+fn clocks_that_never_agree_end_in_an_unknown() {
+    let world = World::new(VirtualClock::default());
+    let inputs = inputs("ab", 86_400);
+    let plan = inputs.plan();
+    let stop = AtomicBool::new(false);
+    let second = |request: &Request, _: &[Point]| request.method == Method::Post;
+    let api = TwoServers { wire: Wire::new(&world, 1, &stop), stop: &stop, second };
+    let receipt = submit(&world, &api, &plan, Limits::default(), &stop);
+    let seen = api.wire.seen();
+    assert!(seen.len() < 100, "{} requests", seen.len());
+    assert_eq!(receipt.outcome, ReceiptOutcome::Unknown);
+    assert!(receipt.detail.contains("clocks of the API servers"), "{}", receipt.detail);
+    assert_eq!(world.all(Resource::Jobs).len(), 0);
+    check_receipt(&world, 1, &receipt).unwrap();
+}
+
+#[test]
+fn the_oldest_of_the_reads_decides() {
+    let world = World::new(VirtualClock::default());
+    let inputs = inputs("ab", 86_400);
+    let plan = inputs.plan();
+    let stop = AtomicBool::new(false);
+    // As if the machine was paused after the first answers and before the Secret was read.
+    let second = |request: &Request, seen: &[Point]| {
+        let is_secret =
+            matches!(request.expected, Expected::Object { resource: Resource::Secrets, .. });
+        is_secret || seen.iter().any(|(what, _)| what.starts_with("rehearse"))
+    };
+    let api = TwoServers { wire: Wire::new(&world, 1, &stop), stop: &stop, second };
+    let receipt = submit(&world, &api, &plan, Limits::default(), &stop);
+    assert_eq!(receipt.outcome, ReceiptOutcome::Created);
+    let seen = api.wire.seen();
+    let again = seen.iter().position(|point| *point == ("read Job", 2)).unwrap();
+    let create = seen.iter().position(|point| point.0 == "create Job").unwrap();
+    assert!(again < create, "{seen:?}");
 }
 
 #[test]

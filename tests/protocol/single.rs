@@ -58,6 +58,33 @@ fn every_fault_while_a_rival_wins_at_any_moment() {
     assert!(removed > 0, "no run removed the Secret that it no longer needs");
 }
 
+#[test]
+fn a_name_that_is_taken_and_cannot_be_read_is_no_refusal() {
+    let (ours, theirs) = (inputs("ab", 86_400), inputs("cd", 86_400));
+    let (plan, rival) = (ours.plan(), theirs.plan());
+    for unreadable in [1, u32::MAX] {
+        let world = World::new(VirtualClock::default());
+        let stop = AtomicBool::new(false);
+        let arrive = |point| {
+            if point == ("create Job", 1) {
+                put(&world, &rival);
+            }
+        };
+        let mut wire = Wire::new(&world, 1, &stop).before(&arrive);
+        for read in 2..=unreadable.min(8) + 1 {
+            wire = wire.with(("read Job", read), Fault::Refused(403, "Forbidden", None));
+        }
+        let receipt = submit(&world, &wire, &plan, Limits::default(), &stop);
+        let expected = match unreadable {
+            1 => ReceiptOutcome::AlreadySubmitted,
+            _ => ReceiptOutcome::Unknown,
+        };
+        assert_eq!(receipt.outcome, expected, "{}", receipt.detail);
+        check_receipt(&world, 1, &receipt).unwrap();
+        check_history(&world).unwrap();
+    }
+}
+
 fn explore(start: Start) {
     let (ours, theirs) = (inputs("ab", 86_400), inputs("cd", 86_400));
     let (plan, rival) = (ours.plan(), theirs.plan());

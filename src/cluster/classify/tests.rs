@@ -102,6 +102,19 @@ proptest! {
 }
 
 #[test]
+fn a_create_is_believed_only_with_201() {
+    let request = requests().create_job("j1", b"{}".to_vec(), DryRun::No);
+    let job = json!({
+        "kind": "Job", "apiVersion": "batch/v1", "metadata": { "name": "j1", "namespace": "lab" },
+    });
+    for status in 200..=204 {
+        let outcome = classify(&request, answer(status, "application/json", job.to_string()));
+        assert_eq!(matches!(outcome, Outcome::Done(_)), status == 201, "{status}");
+        assert_eq!(matches!(outcome, Outcome::Unknown(_)), status != 201, "{status}");
+    }
+}
+
+#[test]
 fn a_list_is_believed_only_as_a_list() {
     let request = requests().list(Resource::Jobs, "a=b", 500, None);
     let list = json!({ "kind": "JobList", "apiVersion": "batch/v1", "items": [] });

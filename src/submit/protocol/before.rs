@@ -38,7 +38,7 @@ impl Protocol {
             Reading::Present(secret) => Some(secret),
             Reading::Absent => None,
         };
-        self.permitted = Some(Moment { server: now.server.or(sent.server), ..*sent });
+        self.permitted = Some(*sent);
         match secret {
             None => self.secret = self.missing_secret(),
             Some(_) if self.secret == SecretState::Created => {}
@@ -174,7 +174,7 @@ impl Protocol {
     ) -> Action {
         match reading {
             // Somebody else's, or ours after all: judged from the first read on.
-            Reading::Present(_) => self.observe(Duration::ZERO),
+            Reading::Present(_) => self.observe_at_once("the Job that was there was gone again"),
             Reading::Absent | Reading::Refused(_) => self.refused(request, refusal),
             Reading::Unknown(doubt) => self.again(vec![Request::ReadJob], doubt, now),
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::end::{lost, passing};
+use super::end::{TOO_OLD, lost, passing};
 use super::{Action, Phase, Protocol, Request, Terms, send};
 use crate::submit::ending::{Conflict, Ending, Obstacle, SecretState};
 use crate::submit::facts::{
@@ -16,7 +16,7 @@ pub struct VerifiedSecret(());
 impl Protocol {
     pub(super) fn create_secret(&mut self, now: &Moment, after: Duration) -> Action {
         if !self.is_permitted(now) {
-            return self.observe(Duration::ZERO);
+            return self.observe_at_once(TOO_OLD);
         }
         self.phase = Phase::CreateSecret;
         Action::Send { after, requests: vec![Request::CreateSecret] }
@@ -98,7 +98,7 @@ impl Protocol {
     /// Called only where our Secret was just seen, byte for byte.
     pub(super) fn create_job(&mut self, now: &Moment, after: Duration) -> Action {
         if !self.is_permitted(now) {
-            return self.observe(Duration::ZERO);
+            return self.observe_at_once(TOO_OLD);
         }
         self.phase = Phase::CreateJob;
         Action::Send { after, requests: vec![Request::CreateJob(VerifiedSecret(()))] }
@@ -143,10 +143,15 @@ impl Protocol {
                 Some(refusal) => self.observe_again(passing(&refusal), now),
                 None => self.observe_again(lost("the answer to creating the Job"), now),
             },
-            Reading::Refused(refusal) if self.job_answer_lost || refusal.is_too_many_requests() => {
-                self.again(vec![Request::ReadJob], passing(&refusal), now)
+            // After "already exists" a Job stands, and whose it is only a read tells.
+            Reading::Refused(unread)
+                if self.job_answer_lost
+                    || unread.is_too_many_requests()
+                    || refusal.as_ref().is_some_and(Refusal::may_pass) =>
+            {
+                self.again(vec![Request::ReadJob], passing(&unread), now)
             }
-            Reading::Refused(refusal) => self.refused("reading the Job", refusal),
+            Reading::Refused(unread) => self.refused("reading the Job", unread),
             Reading::Unknown(doubt) => self.again(vec![Request::ReadJob], doubt, now),
         }
     }

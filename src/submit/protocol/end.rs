@@ -8,6 +8,10 @@ use super::{Action, Phase, Protocol, Request, observation};
 use crate::submit::ending::{Conclusion, Conflict, Ending, Obstacle, Remark};
 use crate::submit::facts::{Doubt, Moment, Refusal};
 
+/// Why a create does not go out though the reads allowed it.
+pub(super) const TOO_OLD: &str = "what was read was too old each time it allowed a create: answers take minutes, or the \
+clocks of the API servers differ by minutes";
+
 impl Protocol {
     /// Whether the reads still allow a create, by the boot-time clock and by the server's.
     pub(super) fn is_permitted(&self, now: &Moment) -> bool {
@@ -24,6 +28,17 @@ impl Protocol {
     pub(super) fn observe(&mut self, after: Duration) -> Action {
         self.phase = Phase::Observe;
         Action::Send { after, requests: observation() }
+    }
+
+    /// Everything again from the first read without a wait, a bounded number of times: where the clocks of
+    /// two API servers differ by more than the limit, what one reads is always too old for the other.
+    pub(super) fn observe_at_once(&mut self, why: &str) -> Action {
+        self.tries += 1;
+        if self.tries <= self.limits.tries {
+            return self.observe(Duration::ZERO);
+        }
+        let doubt = Doubt { why: why.to_owned(), certainly_not_sent: false, retry_after: None };
+        self.give_up(doubt)
     }
 
     /// Everything again from the first read, since time passed or something moved.

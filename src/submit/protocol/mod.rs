@@ -164,7 +164,8 @@ impl Protocol {
         self.conclude(Ending::Unknown { doubt, may_run })
     }
 
-    /// Decides from the facts of the last action; `sent` is when its requests went out, `now` is after.
+    /// Decides from the facts of the last action; `sent` is when its requests went out, by the server's clock
+    /// the earliest `Date` among their answers; `now` is after.
     pub fn next(
         &mut self,
         facts: Vec<Fact>,

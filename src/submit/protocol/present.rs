@@ -1,8 +1,6 @@
 //! A Job stands under our name: what it is to us, and whether its Secret is there.
 
-use std::time::Duration;
-
-use super::end::{lost, passing, refused_with};
+use super::end::{TOO_OLD, lost, passing, refused_with};
 use super::{Action, Phase, Protocol, Request, Terms, send};
 use crate::submit::ending::{Conflict, Ending, Remark, SecretState};
 use crate::submit::facts::{
@@ -69,7 +67,7 @@ impl Protocol {
                 self.phase = Phase::RepairSecret(job);
                 send(vec![Request::CreateSecret])
             }
-            Reading::Absent => self.observe(Duration::ZERO),
+            Reading::Absent => self.observe_at_once(TOO_OLD),
             Reading::Present(_) => self.end(Ending::AlreadySubmitted(*job)),
             Reading::Refused(refusal) if refusal.is_too_many_requests() => {
                 self.observe_again(passing(&refusal), now)
