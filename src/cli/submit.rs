@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::args::{ClusterArgs, DryRunMode, ReceiptOutput, SubmitArgs};
 use super::exit::Exit;
@@ -69,15 +69,18 @@ fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
     let Some(file) = signed_file(signed, &submission) else {
         return Ok(prepared(Some(submission), Vec::new()));
     };
-    let overlay = input::read(&file)?;
+    let overlay = input::read(&file).with_context(|| {
+        format!("the signed URLs of {} are missing; nothing was submitted", source.name)
+    })?;
     let merged =
         SignedUrls::parse(&overlay.bytes).and_then(|signed| submission.clone().sign(signed));
     match merged {
         Ok(merged) => Ok(prepared(Some(merged), Vec::new())),
         Err(problems) => {
-            for problem in &problems {
-                terminal::say(Tone::Error, &problems::for_people(&overlay.name, problem));
-            }
+            // The receipt lists them, but its places are those of this file, which it does not name.
+            let found =
+                format!("{}: refused; the receipt of {} says why", overlay.name, source.name);
+            terminal::say(Tone::Error, &found);
             Ok(prepared(Some(submission), problems))
         }
     }

@@ -90,6 +90,17 @@ fn missing_signatures_are_named_and_can_come_apart() {
     let ended = submit(&path, &["--dry-run", "client", "--signed", &file, "-o", "json"]).with(3);
     assert_eq!(only(&ended)["problems"][0]["code"], "signed-differs");
     assert!(!format!("{ended:?}").contains(SIGNATURE));
+
+    // For people each problem stands once, in the receipt; beside it only the file that it is about.
+    let ended = submit(&path, &["--dry-run", "client", "--signed", &file]).with(3);
+    assert_eq!(ended.stdout.matches("[signed-differs]").count(), 1, "{ended:#?}");
+    assert!(!ended.stderr.contains("[signed-differs]"), "{ended:#?}");
+    assert!(ended.stderr.contains(&format!("{file}: refused")), "{ended:#?}");
+
+    std::fs::remove_file(folder.path().join("signed/a.json")).unwrap();
+    let ended = submit(&path, &["--dry-run", "client", "--signed", &directory]).with(2);
+    assert!(ended.stderr.contains(&path), "{ended:#?}");
+    assert!(ended.stderr.contains("nothing was submitted"), "{ended:#?}");
 }
 
 #[test]
