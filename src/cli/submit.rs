@@ -63,10 +63,14 @@ fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
         Ok(submission) => submission,
         Err(problems) => return Ok(prepared(None, problems)),
     };
-    for note in submission.notes() {
-        terminal::say(Tone::Warning, &problems::for_people(&source.name, note));
-    }
+    // Most notes are about signatures, and those may come apart.
+    let warn = |submission: &Submission| {
+        for note in submission.notes() {
+            terminal::say(Tone::Warning, &problems::for_people(&source.name, note));
+        }
+    };
     let Some(file) = signed_file(signed, &submission) else {
+        warn(&submission);
         return Ok(prepared(Some(submission), Vec::new()));
     };
     let overlay = input::read(&file).with_context(|| {
@@ -75,8 +79,12 @@ fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
     let merged =
         SignedUrls::parse(&overlay.bytes).and_then(|signed| submission.clone().sign(signed));
     match merged {
-        Ok(merged) => Ok(prepared(Some(merged), Vec::new())),
+        Ok(merged) => {
+            warn(&merged);
+            Ok(prepared(Some(merged), Vec::new()))
+        }
         Err(problems) => {
+            warn(&submission);
             // The receipt lists them, but its places are those of this file, which it does not name.
             let found =
                 format!("{}: refused; the receipt of {} says why", overlay.name, source.name);

@@ -104,6 +104,28 @@ fn missing_signatures_are_named_and_can_come_apart() {
 }
 
 #[test]
+fn notes_about_signatures_that_come_apart_are_said_once() {
+    let folder = folder();
+    let url = "https://results.oss-cn-hangzhou.aliyuncs.com/runs/a/result.tar";
+    let signature = format!(
+        "x-oss-signature-version=OSS4-HMAC-SHA256&x-oss-credential=AK%2F20991201%2Fcn-hangzhou%2Foss%2Faliyun_v4_request\
+&x-oss-date=20991201T080000Z&x-oss-expires=604800&x-oss-signature={}",
+        "ab".repeat(32)
+    );
+    let mut reviewed = submission("a");
+    reviewed["result_put_url"] = json!(url);
+    reviewed.as_object_mut().unwrap().remove("result_readback_url");
+    let path = write(folder.path(), "a.json", &reviewed).display().to_string();
+    let signed = json!({
+        "result_put_url": format!("{url}?{signature}"),
+        "result_put_headers": { "x-oss-forbid-overwrite": "true" },
+    });
+    let file = write(folder.path(), "signed.json", &signed).display().to_string();
+    let ended = submit(&path, &["--dry-run", "client", "--public-inputs", "--signed", &file]);
+    assert_eq!(ended.stderr.matches("[guard-versioned-bucket]").count(), 1, "{ended:#?}");
+}
+
+#[test]
 fn a_missing_kubectl_is_wrong_usage() {
     let folder = folder();
     let path = write(folder.path(), "a.json", &signed_submission("a")).display().to_string();
