@@ -81,6 +81,6 @@ mod tests {
         let short = ("`https://a/k`".to_owned(), "`https://b/k`".to_owned());
         assert_eq!(excerpts_apart("https://a/k", "https://b/k"), short);
         let (one, other) = excerpts_apart(&format!("{}?a", url("")), &format!("{}?b", url("")));
-        assert_eq!((one.as_str(), one.contains("?")), (other.as_str(), false));
+        assert_eq!((one.as_str(), one.contains('?')), (other.as_str(), false));
     }
 }
