@@ -51,8 +51,10 @@ fn list() {
 }
 
 fn story(word: &str) -> Option<String> {
-    let code = codes().into_iter().find(|code| code.name == word);
-    let outcome = ReceiptOutcome::ALL.into_iter().find(|outcome| outcome.name() == word);
+    // Codes have hyphens and outcomes have underscores, which nobody remembers.
+    let is_meant = |name: &str| name.replace('_', "-") == word.replace('_', "-");
+    let code = codes().into_iter().find(|code| is_meant(code.name));
+    let outcome = ReceiptOutcome::ALL.into_iter().find(|outcome| is_meant(outcome.name()));
     let exit = Exit::BY_URGENCY.into_iter().find(|exit| exit.number().to_string() == word);
     let told = |name: &str, summary: &str, explanation: &str| {
         format!("{name}: {summary}\n\n{}", wrap(explanation))

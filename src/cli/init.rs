@@ -64,7 +64,9 @@ fn plan(args: &InitArgs, placeholders: &mut Placeholders) -> Result<Vec<Planned>
         let mission = starter_mission(args, placeholders)?;
         let content = mission_document(&mission)?;
         let object = Object { name: "mission.json".to_owned(), sha256: Sha256Digest::of(&content) };
-        planned.push(Planned { path: args.directory.join("mission.json"), content });
+        // Not beside the submission: a directory that is named with `-f` holds submissions only.
+        let path = args.directory.join("inputs").join("mission.json");
+        planned.push(Planned { path, content });
         (mission, object)
     };
     let snapshot = if let Some(path) = &args.snapshot {
@@ -255,7 +257,8 @@ fn base_url(text: &str) -> Result<&str> {
     let fault = |found: &str| {
         anyhow::anyhow!(
             "`--bucket-url`: found {found}; allowed: https://HOST/PATH without a query; \
-help: signatures come with `submit --signed`"
+help: write the bucket's HTTPS address, such as `https://BUCKET.s3.REGION.amazonaws.com/PREFIX`; \
+signatures come with `submit --signed`"
         )
     };
     // Signed URLs are pasted where a plain one is asked for, so the text itself is never shown.
@@ -325,8 +328,8 @@ fn write_all(directory: &Path, planned: &[Planned]) -> Result<()> {
         );
     }
     let mut undo = Undo::default();
-    let profiles = directory.join("profiles");
-    for folder in [directory, profiles.as_path()] {
+    let folders = planned.iter().filter_map(|file| file.path.parent());
+    for folder in std::iter::once(directory).chain(folders) {
         undo.make_folders(folder).with_context(|| {
             format!("cannot make {}; nothing was written", input::shown(folder))
         })?;

@@ -22,7 +22,7 @@ mod validate;
 use std::ffi::OsString;
 
 use clap::Parser as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use args::{Cli, Command, DispatchCommand, PredictionCommand};
 pub use exit::Exit;
@@ -68,6 +68,11 @@ fn forbid_core_dumps() {
 /// `--help` and `--version` are data; everything else is wrong usage.
 fn stopped_by_clap(error: &clap::Error) -> Exit {
     let printed = error.print();
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && ["validate", "render", "submit"].contains(&word.as_str())
+    {
+        terminal::say(Tone::Note, &format!("it is `harness prediction dispatch {word}`"));
+    }
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if printed.is_ok() => Exit::Done,
         _ => Exit::Usage,

@@ -24,7 +24,8 @@ pub(super) fn load(args: &ProfileArgs) -> Result<Profiles> {
         }
     }
     if broken > 0 {
-        bail!("the site's profiles have {broken} problems; mend them first");
+        let (problems, them) = if broken == 1 { ("problem", "it") } else { ("problems", "them") };
+        bail!("the site's profiles have {broken} {problems}; mend {them} first");
     }
     match &args.harness_image {
         None => Ok(profiles),

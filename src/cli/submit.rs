@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::args::{ClusterArgs, DryRunMode, ReceiptOutput, SubmitArgs};
 use super::exit::Exit;
@@ -64,21 +64,32 @@ fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
         Ok(submission) => submission,
         Err(problems) => return Ok(prepared(None, problems)),
     };
-    for note in submission.notes() {
-        terminal::say(Tone::Warning, &problems::for_people(&source.name, note));
-    }
+    // Most notes are about signatures, and those may come apart.
+    let warn = |submission: &Submission| {
+        for note in submission.notes() {
+            terminal::say(Tone::Warning, &problems::for_people(&source.name, note));
+        }
+    };
     let Some(file) = signed_file(signed, &submission) else {
+        warn(&submission);
         return Ok(prepared(Some(submission), Vec::new()));
     };
-    let overlay = input::read(&file)?;
+    let overlay = input::read(&file).with_context(|| {
+        format!("the signed URLs of {} are missing; nothing was submitted", source.name)
+    })?;
     let merged =
         SignedUrls::parse(&overlay.bytes).and_then(|signed| submission.clone().sign(signed));
     match merged {
-        Ok(merged) => Ok(prepared(Some(merged), Vec::new())),
+        Ok(merged) => {
+            warn(&merged);
+            Ok(prepared(Some(merged), Vec::new()))
+        }
         Err(problems) => {
-            for problem in &problems {
-                terminal::say(Tone::Error, &problems::for_people(&overlay.name, problem));
-            }
+            warn(&submission);
+            // The receipt lists them, but its places are those of this file, which it does not name.
+            let found =
+                format!("{}: refused; the receipt of {} says why", overlay.name, source.name);
+            terminal::say(Tone::Error, &found);
             Ok(prepared(Some(submission), problems))
         }
     }

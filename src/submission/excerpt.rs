@@ -26,6 +26,23 @@ pub fn excerpt(text: &str) -> String {
     shown
 }
 
+/// How much of what two texts have in common is shown before the place where they part.
+const SHARED_CHARACTERS: usize = 20;
+
+/// Quotes two texts as [`excerpt`] does, each from shortly before the place where they differ: two long URLs
+/// of one bucket are the same in their first 60 characters.
+pub fn excerpts_apart(one: &str, other: &str) -> (String, String) {
+    let shared = one.chars().zip(other.chars()).take_while(|(a, b)| a == b && *a != '?').count();
+    if shared + SHARED_CHARACTERS <= MAX_CHARACTERS {
+        return (excerpt(one), excerpt(other));
+    }
+    let from_there = |text: &str| {
+        let rest: String = text.chars().skip(shared - SHARED_CHARACTERS).collect();
+        excerpt(&rest).replacen('`', "`…", 1)
+    };
+    (from_there(one), from_there(other))
+}
+
 /// Whether a character shows as itself: no control, bidirectional, zero-width or line-breaking one.
 ///
 /// The list follows Unicode's `Bidi_Control` and `Default_Ignorable_Code_Point` properties, without
@@ -42,7 +59,7 @@ pub fn is_printable(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::excerpt;
+    use super::{excerpt, excerpts_apart};
 
     #[test]
     fn shows_no_query_no_control_and_not_too_much() {
@@ -50,5 +67,20 @@ mod tests {
         assert_eq!(excerpt("https://h/k?X-Amz-Signature=canary"), "`https://h/k…`");
         assert_eq!(excerpt("a\u{1b}[31m\u{202e}b"), "`a\\u{1b}[31m\\u{202e}b`");
         assert_eq!(excerpt(&"x".repeat(100)), format!("`{}…`", "x".repeat(60)));
+    }
+
+    #[test]
+    fn two_long_texts_are_shown_where_they_differ() {
+        let url = |key: &str| {
+            format!("https://my-bucket.s3.eu-central-1.amazonaws.com/lab/results/{key}")
+        };
+        let (one, other) =
+            excerpts_apart(&url("attempt-1/r.tar"), &url("attempt-2/r.tar?X=canary"));
+        assert_eq!(one, "`…lab/results/attempt-1/r.tar`");
+        assert_eq!(other, "`…lab/results/attempt-2/r.tar…`");
+        let short = ("`https://a/k`".to_owned(), "`https://b/k`".to_owned());
+        assert_eq!(excerpts_apart("https://a/k", "https://b/k"), short);
+        let (one, other) = excerpts_apart(&format!("{}?a", url("")), &format!("{}?b", url("")));
+        assert_eq!((one.as_str(), one.contains('?')), (other.as_str(), false));
     }
 }

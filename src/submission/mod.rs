@@ -19,6 +19,7 @@ mod runner;
 pub(crate) mod schema;
 pub mod signed;
 pub mod strict;
+mod syntax;
 mod urls;
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::excerpt::excerpt;
+use super::excerpt::excerpts_apart;
 use super::fields::{collect_headers, parse_time};
 use super::object::{self, Comparison, EndpointAliases, ObjectUrl};
 use super::presign::Signed;
@@ -157,15 +157,22 @@ fn replace(submission: &mut Submission, field: UrlField, url: ObjectUrl) -> Resu
 }
 
 fn check_same(reviewed: &ObjectUrl, signed: &ObjectUrl) -> Result<(), Fault> {
-    let same = object::compare(reviewed, signed, &EndpointAliases::default()) == Comparison::Same
-        && reviewed.version() == signed.version();
-    if same {
+    let is_same_object =
+        object::compare(reviewed, signed, &EndpointAliases::default()) == Comparison::Same;
+    if is_same_object && reviewed.version() == signed.version() {
         return Ok(());
     }
-    Err(Fault::new(
-        &SIGNED_DIFFERS,
-        excerpt(&signed.without_query()),
-        format!("the object {}", excerpt(&reviewed.without_query())),
-        "sign the object that the submission names",
-    ))
+    let (found, allowed) = excerpts_apart(&signed.without_query(), &reviewed.without_query());
+    let (found, allowed) = match (is_same_object, found == allowed) {
+        (true, _) => (
+            format!("another version of {found}"),
+            "the version that the submission selects".to_owned(),
+        ),
+        (false, true) => (
+            format!("{found} with another query"),
+            format!("{allowed} with the submission's query"),
+        ),
+        (false, false) => (found, format!("the object {allowed}")),
+    };
+    Err(Fault::new(&SIGNED_DIFFERS, found, allowed, "sign the object that the submission names"))
 }

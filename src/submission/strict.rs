@@ -11,6 +11,7 @@ use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::problem::{Code, Fault, Position, Problem};
+use super::syntax;
 
 /// The largest document that is read, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -142,7 +143,7 @@ impl<'a> Document<'a> {
         let root = match serde_json::from_str::<&RawValue>(text) {
             Ok(raw) => document.root(raw),
             Err(error) => {
-                document.problems.push(syntax_problem(text, &error));
+                document.problems.push(syntax::problem(text, &error));
                 None
             }
         };
@@ -330,21 +331,6 @@ fn decode(bytes: &[u8]) -> Result<&str, Problem> {
         return Err(unreadable("nothing".to_owned(), "write a document first").at("", None));
     }
     Ok(text)
-}
-
-fn syntax_problem(text: &str, error: &serde_json::Error) -> Problem {
-    // `serde_json` names what it expected and never quotes the input in these messages.
-    let message = error.to_string();
-    let found = message.split(" at line ").next().unwrap_or("a syntax error").to_owned();
-    let line = u32::try_from(error.line()).unwrap_or(u32::MAX).max(1);
-    let characters = text.lines().nth(line as usize - 1).map_or(0, |line| {
-        line.bytes().take(error.column()).filter(|byte| byte & 0xc0 != 0x80).count()
-    });
-    // For this one error `serde_json` names the column before.
-    let characters = characters + usize::from(found.starts_with("control character"));
-    let column = u32::try_from(characters).unwrap_or(u32::MAX).max(1);
-    Fault::new(&SYNTAX, found, "one JSON document", "mend the text at this place")
-        .at("", Some(Position { line, column }))
 }
 
 /// Line and column of a byte offset; a line ends with a line feed.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::UrlField;
-use super::excerpt::excerpt;
+use super::excerpt::{excerpt, excerpts_apart};
 use super::name::AttemptId;
 use super::object::{self, Comparison, EndpointAliases, ObjectUrl};
 use super::presign::{self, Signed};
@@ -130,10 +130,11 @@ pub(super) fn check_result(urls: &[(UrlField, &ObjectUrl)]) -> Vec<(UrlField, Fa
     if let (Some(put), Some(readback)) = (find(UrlField::ResultPut), find(UrlField::ResultReadback))
         && object::compare(put, readback, &EndpointAliases::default()) != Comparison::Same
     {
+        let (found, allowed) = excerpts_apart(&readback.without_query(), &put.without_query());
         let fault = Fault::new(
             &READBACK_DIFFERS,
-            excerpt(&readback.without_query()),
-            format!("the object {}", excerpt(&put.without_query())),
+            found,
+            format!("the object {allowed}"),
             "sign a GET URL of the result object",
         );
         faults.push((UrlField::ResultReadback, fault));

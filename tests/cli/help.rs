@@ -100,6 +100,24 @@ fn wrong_usage_is_two_and_says_so_on_standard_error() {
 }
 
 #[test]
+fn a_command_that_stands_deeper_is_found() {
+    for (arguments, word) in
+        [(&["submit", "-f", "x"][..], "submit"), (&["prediction", "validate"], "validate")]
+    {
+        let ended = harness(arguments).with(2);
+        let whole = format!("it is `harness prediction dispatch {word}`");
+        assert!(ended.stderr.contains(&whole), "{ended:#?}");
+    }
+}
+
+#[test]
+fn a_word_is_explained_with_hyphens_or_underscores() {
+    let story = |word| harness(["explain", word]).with(0).stdout;
+    assert_eq!(story("already-submitted"), story("already_submitted"));
+    assert_eq!(story("image_not_pinned"), story("image-not-pinned"));
+}
+
+#[test]
 fn explain_lists_what_it_tells() {
     let list = harness(["explain"]).with(0).stdout;
     let words: Vec<&str> = list

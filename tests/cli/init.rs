@@ -40,15 +40,19 @@ fn a_starter_validates_as_it_is() {
 
     let bytes = fs::read(directory.join("submission.json")).unwrap();
     let submission = Submission::parse(&bytes).unwrap();
-    let bytes = fs::read(directory.join("mission.json")).unwrap();
+    let bytes = fs::read(directory.join("inputs/mission.json")).unwrap();
     assert_eq!(submission.mission().sha256, Sha256Digest::of(&bytes));
     let mission = Mission::parse(&bytes).unwrap();
     assert_eq!(&mission.mission_id, submission.mission_id());
     assert_eq!(mission.evaluator_version, submission.evaluator_version());
     assert_eq!(mission.max_seconds, submission.max_seconds());
 
-    let submission = directory.join("submission.json").display().to_string();
+    // The directory as a whole can be named too: it holds no other document that would be taken for a submission.
     let profiles = directory.join("profiles").display().to_string();
+    let whole = directory.display().to_string();
+    dispatch(["validate", "-f", &whole, "--profiles", &profiles]).with(0);
+
+    let submission = directory.join("submission.json").display().to_string();
     dispatch(["render", "-f", &submission, "--profiles", &profiles, "-n", "lab"]).with(0);
 }
 
@@ -98,7 +102,7 @@ fn what_can_be_known_is_used() {
         &image,
     ];
     let ended = init(&directory, &arguments).with(0);
-    assert!(!directory.join("mission.json").exists(), "{ended:#?}");
+    assert!(!directory.join("inputs").exists(), "{ended:#?}");
     validate(&directory).with(0);
     let submission = read(directory.join("submission.json"));
     assert_eq!(submission["attempt_id"], "a-1");
@@ -122,14 +126,15 @@ fn the_longest_budget_fits_too() {
     let folder = folder();
     init(folder.path(), &["--max-seconds", "86400", "--mission-id", "Mission 7"]).with(0);
     validate(folder.path()).with(0);
-    assert_eq!(read(folder.path().join("mission.json"))["mission_id"], "Mission 7");
+    assert_eq!(read(folder.path().join("inputs/mission.json"))["mission_id"], "Mission 7");
 }
 
 #[test]
 fn nothing_is_overwritten_and_nothing_is_written_by_half() {
-    for existing in ["submission.json", "mission.json", "profiles/starter-v1.yaml"] {
+    for existing in ["submission.json", "inputs/mission.json", "profiles/starter-v1.yaml"] {
         let folder = folder();
         fs::create_dir(folder.path().join("profiles")).unwrap();
+        fs::create_dir(folder.path().join("inputs")).unwrap();
         fs::write(folder.path().join(existing), "mine").unwrap();
         let before = entries(folder.path());
         let ended = init(folder.path(), &[]).with(2);
@@ -141,7 +146,7 @@ fn nothing_is_overwritten_and_nothing_is_written_by_half() {
     }
     // A link to nowhere is there as well.
     let folder = folder();
-    std::os::unix::fs::symlink("/no/such/file", folder.path().join("mission.json")).unwrap();
+    std::os::unix::fs::symlink("/no/such/file", folder.path().join("submission.json")).unwrap();
     init(folder.path(), &[]).with(2);
     assert_eq!(entries(folder.path()), 1);
 }

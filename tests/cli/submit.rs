@@ -91,6 +91,39 @@ fn missing_signatures_are_named_and_can_come_apart() {
     let ended = submit(&path, &["--dry-run", "client", "--signed", &file, "-o", "json"]).with(3);
     assert_eq!(only(&ended)["problems"][0]["code"], "signed-differs");
     assert!(!format!("{ended:?}").contains(SIGNATURE));
+
+    // For people each problem stands once, in the receipt; beside it only the file that it is about.
+    let ended = submit(&path, &["--dry-run", "client", "--signed", &file]).with(3);
+    assert_eq!(ended.stdout.matches("[signed-differs]").count(), 1, "{ended:#?}");
+    assert!(!ended.stderr.contains("[signed-differs]"), "{ended:#?}");
+    assert!(ended.stderr.contains(&format!("{file}: refused")), "{ended:#?}");
+
+    std::fs::remove_file(folder.path().join("signed/a.json")).unwrap();
+    let ended = submit(&path, &["--dry-run", "client", "--signed", &directory]).with(2);
+    assert!(ended.stderr.contains(&path), "{ended:#?}");
+    assert!(ended.stderr.contains("nothing was submitted"), "{ended:#?}");
+}
+
+#[test]
+fn notes_about_signatures_that_come_apart_are_said_once() {
+    let folder = folder();
+    let url = "https://results.oss-cn-hangzhou.aliyuncs.com/runs/a/result.tar";
+    let signature = format!(
+        "x-oss-signature-version=OSS4-HMAC-SHA256&x-oss-credential=AK%2F20991201%2Fcn-hangzhou%2Foss%2Faliyun_v4_request\
+&x-oss-date=20991201T080000Z&x-oss-expires=604800&x-oss-signature={}",
+        "ab".repeat(32)
+    );
+    let mut reviewed = submission("a");
+    reviewed["result_put_url"] = json!(url);
+    reviewed.as_object_mut().unwrap().remove("result_readback_url");
+    let path = write(folder.path(), "a.json", &reviewed).display().to_string();
+    let signed = json!({
+        "result_put_url": format!("{url}?{signature}"),
+        "result_put_headers": { "x-oss-forbid-overwrite": "true" },
+    });
+    let file = write(folder.path(), "signed.json", &signed).display().to_string();
+    let ended = submit(&path, &["--dry-run", "client", "--public-inputs", "--signed", &file]);
+    assert_eq!(ended.stderr.matches("[guard-versioned-bucket]").count(), 1, "{ended:#?}");
 }
 
 #[test]

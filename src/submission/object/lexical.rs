@@ -174,7 +174,7 @@ fn wrong_scheme(raw: &str) -> Fault {
         &URL_SCHEME,
         found,
         "`https://`, a host and the path of an object",
-        "write the HTTPS address of the object, or sign one",
+        "write the object's HTTPS address, such as `https://BUCKET.s3.REGION.amazonaws.com/KEY`",
     )
 }
 

@@ -48,24 +48,25 @@ pub fn check_life(
     {
         return Err(Fault::new(
             &URL_NOT_YET_VALID,
-            format!("a start at {starts}, and it is {now}"),
+            format!("a start at {starts}, and it is {}", whole_seconds(now)),
             "a start at most 15 minutes ahead",
             "look at the clock of the signing machine and sign again",
         ));
     }
+    let last_use = whole_seconds(needed_until);
     let Some(expires) = signature.expires else {
         return Err(Fault::new(
             &URL_EXPIRES_TOO_SOON,
             "an end that is not known",
-            format!("an end after {needed_until} and 15 minutes of margin"),
+            format!("an end 15 minutes after {last_use} or later"),
             "sign with a signature that states its end",
         ));
     };
     if expires <= now {
         return Err(Fault::new(
             &URL_EXPIRED,
-            format!("an end at {expires}, and it is {now}"),
-            format!("an end after {needed_until} and 15 minutes of margin"),
+            format!("an end at {expires}, and it is {}", whole_seconds(now)),
+            format!("an end 15 minutes after {last_use} or later"),
             "sign the URL again",
         ));
     }
@@ -82,9 +83,18 @@ pub fn check_life(
     Err(Fault::new(
         &URL_EXPIRES_TOO_SOON,
         format!("an end at {expires}"),
-        format!("an end after {needed_until}, when it may still be used, and 15 minutes of margin"),
+        format!(
+            "an end at {} or later: it may be used until {last_use}, and 15 minutes are margin",
+            last_use.saturating_add(MARGIN).unwrap_or(last_use)
+        ),
         remedy,
     ))
+}
+
+/// The next whole second, for people: a message with nine digits behind the point is hard to read.
+fn whole_seconds(instant: Timestamp) -> Timestamp {
+    let begun = i64::from(instant.subsec_nanosecond() > 0);
+    Timestamp::from_second(instant.as_second().saturating_add(begun)).unwrap_or(instant)
 }
 
 /// Whether even a signature made now could not live long enough.
@@ -156,6 +166,15 @@ mod tests {
         for part in ["2026-12-01T09:00:00Z", "2026-12-01T08:50:00Z", "15 minutes", "longer life"] {
             assert!(text.contains(part), "{part}: {text}");
         }
+        // The instant that is named is enough, and no fraction of a second is shown.
+        let fault =
+            check_life(&signature, at("2026-12-01T08:00:00.1Z"), at("2026-12-01T08:50:00.2Z"))
+                .unwrap_err();
+        assert!(
+            fault.allowed.contains("end at 2026-12-01T09:05:01Z or later"),
+            "{}",
+            fault.allowed
+        );
         let fault = check_life(&signature, at("2026-12-01T08:00:00Z"), at("2026-12-09T08:50:00Z"))
             .unwrap_err();
         assert!(fault.remedy.contains("seven days"), "{}", fault.remedy);

@@ -319,7 +319,7 @@ fn check_bucket(bucket: &str, longest: usize, extra: &str) -> Result<(), Fault> 
 fn unknown_form(store: &str) -> Fault {
     Fault::new(
         &URL_HOST_FORM,
-        format!("a {store} host that is not an object endpoint"),
+        format!("a host of {store} that is not an object endpoint"),
         format!("an object endpoint of {store}"),
         "use the endpoint that the store's documentation gives for reading and writing objects",
     )
