@@ -13,6 +13,7 @@ use super::terminal::{self, Tone};
 use super::{neutral, profiles};
 use crate::clock::{Clock as _, SystemClock};
 use crate::profile::Profiles;
+use crate::render::placeholder::placeholders;
 use crate::render::{self, life};
 use crate::submission::{Problem, Sha256Digest, Submission};
 use crate::submit::batch;
@@ -70,7 +71,10 @@ fn check(source: &Source, profiles: &Profiles, at: Timestamp) -> Checked {
     let notes = submission.notes().to_vec();
     let result = Some(submission.result_identity());
     match render::fit(&submission, profiles) {
-        Ok(fitted) => checked(life::dead_urls(&fitted, at), notes, result),
+        Ok(fitted) => {
+            let notes = [notes, placeholders(&fitted)].concat();
+            checked(life::dead_urls(&fitted, at), notes, result)
+        }
         Err(problems) => checked(problems, notes, result),
     }
 }

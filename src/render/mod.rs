@@ -12,6 +12,7 @@ pub mod k8s;
 pub mod life;
 pub mod mask;
 pub mod names;
+pub mod placeholder;
 mod placement;
 mod secret;
 mod steps;
@@ -87,5 +88,5 @@ impl std::fmt::Debug for Bundle {
 
 /// Every code that fitting and rendering can report.
 pub fn codes() -> Vec<&'static crate::submission::Code> {
-    [fit::CODES, life::CODES].concat()
+    [fit::CODES, life::CODES, placeholder::CODES].concat()
 }

@@ -75,6 +75,11 @@ impl Sha256Digest {
         Ok(Self(bytes))
     }
 
+    /// Whether it is all zeros, which no content is known to have: a placeholder.
+    pub fn is_zero(self) -> bool {
+        self.0 == [0; 32]
+    }
+
     /// The 64 lower-case hexadecimal digits.
     pub fn to_hex(self) -> String {
         self.to_string()

@@ -90,6 +90,8 @@ pub enum Obstacle {
         /// The UID that the namespace has.
         found: String,
     },
+    /// The namespace was deleted and created anew while this call was under way.
+    NamespaceReplaced,
     /// The cluster would change the Job or the Secret; the paths say where.
     WouldAlter(Vec<String>),
     /// The cluster changed the Secret that this process created; the paths say where.

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::facts::Moment;
 use super::protocol::Terms;
+use crate::render::placeholder::placeholders;
 use crate::render::{self, Bundle, Fitted, life};
 use crate::submission::{Namespace, Problem};
 
@@ -45,9 +46,10 @@ impl<'a> Plan<'a> {
         &self.fitted
     }
 
-    /// What keeps it from being created at `now`: dead or missing signatures.
+    /// What keeps it from being created at `now`: placeholders, dead or missing signatures.
     pub fn obstacles_at(&self, now: Timestamp) -> Vec<Problem> {
-        let mut problems = life::missing_signatures(&self.fitted, self.intent.public_inputs);
+        let mut problems = placeholders(&self.fitted);
+        problems.extend(life::missing_signatures(&self.fitted, self.intent.public_inputs));
         problems.extend(life::dead_urls(&self.fitted, now));
         problems
     }

@@ -57,6 +57,26 @@ fn a_starter_validates_as_it_is() {
 }
 
 #[test]
+fn a_starter_with_placeholders_is_never_submitted() {
+    let folder = folder();
+    init(folder.path(), &[]).with(0);
+    let warned = validate(folder.path()).with(0);
+    for pointer in ["/image", "/evaluator_version", "/snapshot_sha256"] {
+        assert!(
+            warned.stderr.contains(&format!("at {pointer}: a digest is still a placeholder")),
+            "{warned:#?}"
+        );
+    }
+    let submission = folder.path().join("submission.json").display().to_string();
+    let profiles = folder.path().join("profiles").display().to_string();
+    let place = ["-n", "lab", "--context", "c", "--dry-run", "client", "-o", "json"];
+    let refused =
+        dispatch(["submit", "-f", &submission, "--profiles", &profiles].iter().chain(&place))
+            .with(3);
+    assert_eq!(refused.stdout.matches("digest-placeholder").count(), 3, "{refused:#?}");
+}
+
+#[test]
 fn the_next_command_can_be_pasted() {
     let folder = folder();
     let directory = folder.path().join("it's here");

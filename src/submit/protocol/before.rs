@@ -67,7 +67,10 @@ impl Protocol {
             Reading::Absent => Err(self.end(Ending::Refused(Obstacle::NamespaceMissing))),
             Reading::Present(NamespaceFact { uid }) => {
                 let meant = terms.namespace_uid();
-                self.namespace_uid = Some(uid.clone());
+                let earlier = self.namespace_uid.replace(uid.clone());
+                if earlier.is_some_and(|earlier| earlier != uid) {
+                    return Err(self.end(Ending::Refused(Obstacle::NamespaceReplaced)));
+                }
                 if meant.is_some_and(|meant| meant != uid) {
                     return Err(
                         self.end(Ending::Refused(Obstacle::NamespaceDiffers { found: uid }))

@@ -124,6 +124,7 @@ pub(super) fn no_job_because(ending: &Ending) -> Option<String> {
         Ending::Refused(Obstacle::NamespaceDiffers { .. }) => {
             "the namespace was another".to_owned()
         }
+        Ending::Refused(Obstacle::NamespaceReplaced) => "the namespace was made anew".to_owned(),
         Ending::Refused(Obstacle::WouldAlter(_)) => {
             "the cluster would have changed the Job or the Secret".to_owned()
         }

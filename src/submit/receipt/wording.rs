@@ -201,8 +201,8 @@ impl Receipt {
                 problems: problems.iter().map(ProblemReceipt::from).collect(),
                 ..self.says(
                     ReceiptOutcome::Invalid,
-                    format!("signatures are missing or do not live long enough; {}", left(secret)),
-                    Some("sign the URLs again and give them with `--signed FILE`"),
+                    format!("signatures or digests are missing, or signatures do not live long enough; {}", left(secret)),
+                    Some("mend what the problems name; signed URLs are given with `--signed FILE`"),
                 )
             },
             Ending::WouldCreate { drift } => Self {
@@ -282,6 +282,11 @@ impl Receipt {
                 ReceiptOutcome::Refused,
                 format!("the namespace's UID is {found}, not the `namespace_uid` of the submission; {left}"),
                 Some("check `--context`: this is another cluster, or the namespace was created anew"),
+            ),
+            Obstacle::NamespaceReplaced => self.says(
+                ReceiptOutcome::Refused,
+                format!("the namespace was deleted and created anew while this call was under way; {left}"),
+                Some("find out who did that, and run the same command again"),
             ),
             Obstacle::WouldAlter(paths) => self.differing(paths).says(
                 ReceiptOutcome::Refused,
