@@ -9,17 +9,38 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
 
+use super::terminal::{self, Tone};
 use crate::cluster::guard;
 
 /// A flag that becomes true at the first signal.
 pub(super) fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in guard::not_ignored([SIGINT, SIGTERM, SIGHUP]) {
+    let handled: Vec<i32> = guard::not_ignored([SIGINT, SIGTERM, SIGHUP]).collect();
+    for &signal in &handled {
         // Registered first, so that it acts on the second signal: the flag is still false at the first.
         flag::register_conditional_default(signal, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .context("cannot handle signals")?;
     }
+    tell_of_the_first(Signals::new(&handled).context("cannot handle signals")?)?;
     Ok(stop)
+}
+
+/// An answer may take seconds, and silence would invite the second signal, which costs the receipts.
+fn tell_of_the_first(mut signals: Signals) -> Result<()> {
+    let tell = move || {
+        if signals.forever().next().is_some() {
+            terminal::say(
+                Tone::Note,
+                "stopping after the answers that are under way; a second signal ends at once, without receipts",
+            );
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(tell)
+        .context("cannot start a thread")?;
+    Ok(())
 }

@@ -32,8 +32,9 @@ pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     let profiles = profiles::load(&args.profiles)?;
     let sources = input::read_all(&args.submissions.submissions)?;
     let prepared: Vec<Prepared> = sources
-        .iter()
-        .map(|source| prepare(source, args.signed.as_deref()))
+        .into_iter()
+        // Each text goes as soon as it is read: thousands of files may be named.
+        .map(|source| prepare(&source, args.signed.as_deref()))
         .collect::<Result<_>>()?;
     let (items, invalid) = plan(&prepared, &profiles, args);
     let mut exits = Vec::new();

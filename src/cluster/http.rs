@@ -34,8 +34,8 @@ pub(super) const LONGEST_ANSWER: u64 = 8 * 1024 * 1024;
 /// 128 KiB take longer to clear than a whole request takes.
 const BUFFER: usize = 32 * 1024;
 
-/// Kept connections: as many as requests may run side by side.
-const IDLE_CONNECTIONS: usize = 32;
+/// Kept connections: the usual 16 submissions send up to three requests each side by side.
+const IDLE_CONNECTIONS: usize = 64;
 
 /// Speaks HTTP over one socket, from many threads at once.
 pub(super) struct Http {

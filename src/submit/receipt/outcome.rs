@@ -107,7 +107,7 @@ was created; `job.state` says how far it is. If the answer to a create was lost,
 time. The result object holds what it published. Exit code 0."
             }
             Self::Cancelled => {
-                "The Job stands under the name and was ended by `cancel`; the receipt says when and by whom. To run the \
+                "The Job stands under the name and was ended on request; the receipt says when and by whom. To run the \
 experiment again, take a new attempt_id and with it a new result object. Exit code 7."
             }
             Self::Conflict => {
