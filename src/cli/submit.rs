@@ -18,7 +18,7 @@ use crate::render;
 use crate::submission::{Problem, SignedUrls, Submission};
 use crate::submit::batch::{self, Item};
 use crate::submit::receipt::Turn;
-use crate::submit::{Intent, Limits, Plan, Receipt};
+use crate::submit::{Intent, Limits, Receipt};
 
 /// A submission with its signatures, or what is wrong with it.
 struct Prepared {
@@ -110,7 +110,7 @@ fn signed_file(signed: Option<&Path>, submission: &Submission) -> Option<std::pa
 fn plan<'a>(
     prepared: &'a [Prepared],
     profiles: &'a Profiles,
-    args: &SubmitArgs,
+    args: &'a SubmitArgs,
 ) -> (Vec<Item<'a>>, Vec<Receipt>) {
     let intent = Intent {
         public_inputs: args.public_inputs,
@@ -121,11 +121,13 @@ fn plan<'a>(
     for file in prepared {
         let planned = match &file.submission {
             Some(submission) if file.problems.is_empty() => render::fit(submission, profiles)
-                .and_then(|fitted| Plan::new(fitted, &args.cluster.namespace, intent)),
+                .and_then(|fitted| {
+                    Item::new(file.source.clone(), fitted, &args.cluster.namespace, intent)
+                }),
             _ => Err(file.problems.clone()),
         };
         match planned {
-            Ok(plan) => items.push(Item { source: file.source.clone(), plan }),
+            Ok(item) => items.push(item),
             Err(problems) => {
                 receipts.push(Receipt::invalid(
                     turn(&file.source, args),
@@ -141,10 +143,9 @@ fn plan<'a>(
         let twin = twins.get(&index);
         index += 1;
         if let Some(problem) = twin {
-            let submission = Some(item.plan.fitted().submission);
             receipts.push(Receipt::invalid(
-                turn(&item.source, args),
-                submission,
+                turn(item.source(), args),
+                Some(item.submission()),
                 std::slice::from_ref(problem),
             ));
         }
@@ -164,9 +165,10 @@ fn turn(source: &str, args: &SubmitArgs) -> Turn {
 
 /// `--dry-run=client`: everything that needs no cluster, by the local clock.
 fn rehearsed_here(item: &Item<'_>, args: &SubmitArgs) -> Receipt {
-    let turn = turn(&item.source, args);
-    let obstacles = item.plan.obstacles_at(turn.started);
-    Receipt::checked_here(turn, &item.plan, obstacles)
+    let turn = turn(item.source(), args);
+    let plan = item.plan();
+    let obstacles = plan.obstacles_at(turn.started);
+    Receipt::checked_here(turn, &plan, obstacles)
 }
 
 fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
@@ -180,8 +182,9 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
         Err(error) if error.is_usage() => return Err(error.into()),
         Err(error) => {
             let why = super::chain(&anyhow::Error::from(error));
-            let unreachable =
-                |item: &Item<'_>| Receipt::unreachable(turn(&item.source, args), &item.plan, &why);
+            let unreachable = |item: &Item<'_>| {
+                Receipt::unreachable(turn(item.source(), args), &item.plan(), &why)
+            };
             let receipts: Vec<Receipt> = items.iter().map(unreachable).collect();
             for receipt in &receipts {
                 print(receipt, args.output);

@@ -5,11 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::drive::{Api, drive};
-use super::plan::Plan;
+use super::plan::{Intent, Plan};
 use super::protocol::Limits;
 use super::receipt::{Receipt, Turn};
 use crate::clock::Clock;
-use crate::submission::{Code, Fault, Problem};
+use crate::render::Fitted;
+use crate::submission::{Code, Fault, Namespace, Problem, Submission};
 
 /// Two submissions of one call publish the same object.
 pub static SAME_RESULT_TWICE: Code = Code {
@@ -22,20 +23,52 @@ meant cannot be guessed, so all of them are refused. Give each its own result ob
 /// Every code that this file can report.
 pub static CODES: &[&Code] = &[&SAME_RESULT_TWICE];
 
-/// A plan and the file that it came from.
+/// A submission that can go on its way, and the file that it came from.
+///
+/// It is rendered when its turn comes and dropped after it, so that a call of thousands needs little memory.
 #[derive(Debug)]
 pub struct Item<'a> {
+    source: String,
+    fitted: Fitted<'a>,
+    namespace: &'a Namespace,
+    intent: Intent,
+}
+
+impl<'a> Item<'a> {
+    /// Takes a submission from the file `source`, `-` for standard input; the one thing that can still be missing
+    /// is the harness image.
+    pub fn new(
+        source: String,
+        fitted: Fitted<'a>,
+        namespace: &'a Namespace,
+        intent: Intent,
+    ) -> Result<Self, Vec<Problem>> {
+        fitted.harness_image().map_err(|problem| vec![problem])?;
+        Ok(Self { source, fitted, namespace, intent })
+    }
+
     /// The file, `-` for standard input.
-    pub source: String,
-    /// What to submit.
-    pub plan: Plan<'a>,
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The submission.
+    pub fn submission(&self) -> &'a Submission {
+        self.fitted.submission
+    }
+
+    /// Renders it.
+    pub fn plan(&self) -> Plan<'a> {
+        Plan::new(self.fitted, self.namespace, self.intent)
+            .expect("the harness image was found before")
+    }
 }
 
 /// Refuses the items whose result identity occurs more than once; by index.
 pub fn same_result_twice(items: &[Item<'_>]) -> BTreeMap<usize, Problem> {
     let mut by_identity: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {
-        by_identity.entry(item.plan.bundle().names().result_identity).or_default().push(index);
+        by_identity.entry(item.submission().result_identity()).or_default().push(index);
     }
     let mut problems = BTreeMap::new();
     for twins in by_identity.into_values().filter(|twins| twins.len() > 1) {
@@ -115,14 +148,15 @@ fn submit_one(
     let boot = clock.boottime();
     let turn = |milliseconds| Turn {
         source: item.source.clone(),
-        namespace: item.plan.bundle().names().namespace.clone(),
+        namespace: item.namespace.to_string(),
         started,
         milliseconds,
     };
+    let plan = item.plan();
     if stop.load(Ordering::Relaxed) {
-        return Receipt::not_started(turn(0), &item.plan);
+        return Receipt::not_started(turn(0), &plan);
     }
-    let driven = drive(api, clock, limits, &item.plan, stop);
+    let driven = drive(api, clock, limits, &plan, stop);
     let took = clock.boottime().saturating_sub(boot).as_millis();
-    Receipt::of(turn(u64::try_from(took).unwrap_or(u64::MAX)), &item.plan, driven)
+    Receipt::of(turn(u64::try_from(took).unwrap_or(u64::MAX)), &plan, driven)
 }
