@@ -5,10 +5,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use harness_test_cluster::fault::{Action, Answer, FaultProxy};
+use harness_test_cluster::until;
 use rustix::process::{Pid, Signal};
 
 use crate::kit::{Harness, Place, Run, Sample, command, in_parallel, random_hex};
@@ -230,7 +232,12 @@ fn a_leak_is_found() {
     let mut sleeper = command("/bin/sh");
     sleeper.args(["-c", "sleep 600; true"]).env("SECRET", &marker);
     let started = Started::command(sleeper);
-    let found = leaks(started.process(), folder.path(), markers);
+    // A program is started a moment before the kernel shows its environment.
+    let mut found = Vec::new();
+    let seen = until(Duration::from_secs(10), || {
+        found = leaks(started.process(), folder.path(), markers);
+        found.iter().any(|place| place.ends_with("/environ"))
+    });
     let everybody = descendants(started.process());
     started.signal(Signal::KILL);
     for process in everybody {
@@ -238,7 +245,7 @@ fn a_leak_is_found() {
         let _ = rustix::process::kill_process(process, Signal::KILL);
     }
     started.end();
-    assert!(found.iter().any(|place| place.ends_with("/environ")), "{found:?}");
+    assert!(seen, "{found:?}");
     fs::create_dir(folder.path().join("deep")).unwrap();
     fs::write(folder.path().join("deep/file"), BASE64_STANDARD.encode(format!("ab{marker}cd")))
         .unwrap();
