@@ -31,6 +31,10 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print the JSON Schema of a file or of an output
     Schema(SchemaArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    Man(ManArgs),
 }
 
 /// The commands about predictions
@@ -98,6 +102,8 @@ pub enum ValidateOutput {
     Json,
     /// Annotations of GitHub Actions
     Github,
+    /// One SARIF 2.1.0 document for all submissions, for code scanning
+    Sarif,
 }
 
 /// Show what would run
@@ -302,6 +308,21 @@ pub enum SchemaName {
     Validation,
     /// What is kept of a Job that was pruned
     Record,
+}
+
+/// Print a completion script
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Print a manual page
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The command, word by word, such as `prediction dispatch submit`; harness itself without it
+    pub command: Vec<String>,
 }
 
 fn parse_attempt_id(text: &str) -> Result<AttemptId, String> {

@@ -3,16 +3,19 @@
 //! One file a command. Nothing below this module prints, reads the environment or knows an exit code.
 
 pub mod args;
+mod completions;
 pub mod exit;
 mod explain;
 mod init;
 mod input;
+mod man;
 mod neutral;
 mod problems;
 mod profiles;
 mod progress;
 mod receipts;
 mod render;
+mod sarif;
 mod schema;
 mod signals;
 mod submit;
@@ -20,9 +23,10 @@ mod terminal;
 mod validate;
 
 use std::ffi::OsString;
+use std::path::Path;
 
-use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 
 use args::{Cli, Command, DispatchCommand, PredictionCommand};
 pub use exit::Exit;
@@ -32,7 +36,11 @@ use terminal::Tone;
 /// Runs the command line `argv`, program name first.
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
     forbid_core_dumps();
-    let cli = match Cli::try_parse_from(argv) {
+    let argv: Vec<OsString> = argv.into_iter().collect();
+    if let Some(exit) = completions::answer(&argv) {
+        return exit;
+    }
+    let cli = match parse(argv) {
         Ok(cli) => cli,
         Err(error) => return stopped_by_clap(&error),
     };
@@ -46,6 +54,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Profiles(options) => profiles::run(options),
         Command::Explain(options) => explain::run(options),
         Command::Schema(options) => Ok(schema::run(options)),
+        Command::Completions(options) => completions::run(options),
+        Command::Man(options) => man::run(options),
     };
     match ended {
         Ok(_) if terminal::output_failed() => Exit::Unknown,
@@ -55,6 +65,18 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
             Exit::Usage
         }
     }
+}
+
+/// As a plugin of kubectl (`kubectl-harness` in PATH) the command calls itself `kubectl harness`, as it is typed.
+fn parse(argv: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let program = argv.first().and_then(|program| Path::new(program).file_name());
+    if program.is_none_or(|name| name != "kubectl-harness") {
+        return Cli::try_parse_from(argv);
+    }
+    // clap takes its name from the first word otherwise.
+    let command = Cli::command().no_binary_name(true).bin_name("kubectl harness");
+    let matches = command.try_get_matches_from(argv.into_iter().skip(1))?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// A core file would hold signed URLs: a quit from the keyboard writes one where they are switched on. What is

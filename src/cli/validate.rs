@@ -9,8 +9,9 @@ use super::args::{ValidateArgs, ValidateOutput};
 use super::exit::Exit;
 use super::input::{self, Source};
 use super::problems::{Validation, annotation, for_people};
+use super::sarif::Finding;
 use super::terminal::{self, Tone};
-use super::{neutral, profiles};
+use super::{neutral, profiles, sarif};
 use crate::clock::{Clock as _, SystemClock};
 use crate::profile::Profiles;
 use crate::render::placeholder::placeholders;
@@ -25,6 +26,14 @@ struct Checked {
     problems: Vec<Problem>,
     notes: Vec<Problem>,
     result: Option<Sha256Digest>,
+}
+
+impl Checked {
+    /// Notes first, so that what decides stands last on a screen.
+    fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
+        let of = |tone| move |problem| Finding { source: &self.source, tone, problem };
+        self.notes.iter().map(of(Tone::Warning)).chain(self.problems.iter().map(of(Tone::Error)))
+    }
 }
 
 pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
@@ -42,8 +51,14 @@ pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
         }
     }
     refuse_twins(&mut checked);
-    for file in &checked {
-        print(file, args.output)?;
+    match args.output {
+        ValidateOutput::Text => checked.iter().for_each(print_text),
+        ValidateOutput::Json => checked.iter().try_for_each(print_json)?,
+        ValidateOutput::Github => checked.iter().for_each(print_annotations),
+        ValidateOutput::Sarif => {
+            let findings: Vec<_> = checked.iter().flat_map(Checked::findings).collect();
+            terminal::data(&sarif::document(&findings));
+        }
     }
     let invalid = checked.iter().filter(|file| !file.problems.is_empty()).count();
     if args.output == ValidateOutput::Text && checked.len() > 1 {
@@ -95,37 +110,29 @@ fn refuse_twins(checked: &mut [Checked]) {
     }
 }
 
-fn print(file: &Checked, output: ValidateOutput) -> Result<()> {
-    match output {
-        ValidateOutput::Text => {
-            for note in &file.notes {
-                terminal::say(Tone::Warning, &for_people(&file.source, note));
-            }
-            for problem in &file.problems {
-                terminal::say(Tone::Error, &for_people(&file.source, problem));
-            }
-            if file.problems.is_empty() {
-                terminal::data(&format!("{}: valid", file.source));
-            }
-        }
-        ValidateOutput::Json => {
-            let validation = Validation {
-                schema_version: "prediction_validation.v1",
-                source: &file.source,
-                valid: file.problems.is_empty(),
-                problems: file.problems.iter().map(ProblemReceipt::from).collect(),
-                notes: file.notes.iter().map(ProblemReceipt::from).collect(),
-            };
-            terminal::data(&neutral::json(&serde_json::to_string(&validation)?));
-        }
-        ValidateOutput::Github => {
-            for note in &file.notes {
-                terminal::data(&annotation(Tone::Warning, &file.source, note));
-            }
-            for problem in &file.problems {
-                terminal::data(&annotation(Tone::Error, &file.source, problem));
-            }
-        }
+fn print_text(file: &Checked) {
+    for finding in file.findings() {
+        terminal::say(finding.tone, &for_people(finding.source, finding.problem));
     }
+    if file.problems.is_empty() {
+        terminal::data(&format!("{}: valid", file.source));
+    }
+}
+
+fn print_json(file: &Checked) -> Result<()> {
+    let validation = Validation {
+        schema_version: "prediction_validation.v1",
+        source: &file.source,
+        valid: file.problems.is_empty(),
+        problems: file.problems.iter().map(ProblemReceipt::from).collect(),
+        notes: file.notes.iter().map(ProblemReceipt::from).collect(),
+    };
+    terminal::data(&neutral::json(&serde_json::to_string(&validation)?));
     Ok(())
+}
+
+fn print_annotations(file: &Checked) {
+    for finding in file.findings() {
+        terminal::data(&annotation(finding.tone, finding.source, finding.problem));
+    }
 }
