@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use harness::cli::{self, Exit};
+use harness::execution::Category;
 use harness::profile::Profiles;
 use harness::render;
 use harness::submission::{SignedUrls, Submission};
@@ -67,6 +68,19 @@ fn every_outcome_and_exit_code_has_one_row() {
         outcomes(),
         "protocol",
     );
+}
+
+#[test]
+fn every_exit_code_of_a_step_has_one_row() {
+    let document = text("docs/exit-codes.md");
+    let steps = section(&document, "Steps of the pod");
+    let failures = || Category::ALL.iter().filter(|category| **category != Category::Succeeded);
+    let numbers = failures().map(|category| category.exit_code().to_string());
+    assert_same(&first_cells(steps), numbers, "steps of the pod");
+    for category in failures() {
+        let row = format!("| `{}` | {} |", category.exit_code(), category.name());
+        assert!(steps.contains(&row), "{row}");
+    }
 }
 
 #[test]

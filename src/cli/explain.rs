@@ -1,10 +1,11 @@
-//! `harness explain CODE`: the whole story of a problem code, a receipt outcome or an exit code.
+//! `harness explain CODE`: the whole story of a problem code, a receipt outcome, an exit code or a step's ending.
 
 use anyhow::{Result, bail};
 
 use super::args::ExplainArgs;
 use super::exit::Exit;
 use super::terminal;
+use crate::execution::Category;
 use crate::submission::Code;
 use crate::submit::ReceiptOutcome;
 use crate::{profile, render, submission, submit};
@@ -48,6 +49,16 @@ fn list() {
     for exit in exits {
         terminal::data(&format!("  {:<34} {}", exit.number(), exit.meaning()));
     }
+    terminal::data("\nExit codes of the steps in the pod:");
+    for category in steps_categories() {
+        let name = format!("{} {}", category.exit_code(), category.name());
+        terminal::data(&format!("  {name:<34} {}", category.summary()));
+    }
+}
+
+/// How a step of the pod can end otherwise than well, with exit codes that no other command has.
+fn steps_categories() -> impl Iterator<Item = Category> {
+    Category::ALL.into_iter().filter(|category| *category != Category::Succeeded)
 }
 
 fn story(word: &str) -> Option<String> {
@@ -56,6 +67,8 @@ fn story(word: &str) -> Option<String> {
     let code = codes().into_iter().find(|code| is_meant(code.name));
     let outcome = ReceiptOutcome::ALL.into_iter().find(|outcome| is_meant(outcome.name()));
     let exit = Exit::BY_URGENCY.into_iter().find(|exit| exit.number().to_string() == word);
+    let category = steps_categories()
+        .find(|category| is_meant(category.name()) || category.exit_code().to_string() == word);
     let told = |name: &str, summary: &str, explanation: &str| {
         format!("{name}: {summary}\n\n{}", wrap(explanation))
     };
@@ -65,6 +78,12 @@ fn story(word: &str) -> Option<String> {
         })
         .or_else(|| {
             exit.map(|exit| told(&format!("exit code {word}"), exit.meaning(), exit.explanation()))
+        })
+        .or_else(|| {
+            category.map(|category| {
+                let name = format!("{} (exit code {})", category.name(), category.exit_code());
+                told(&name, category.summary(), category.explanation())
+            })
         })
 }
 
