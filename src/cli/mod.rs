@@ -8,6 +8,7 @@ mod explain;
 mod init;
 mod input;
 mod neutral;
+mod notes;
 mod problems;
 mod profiles;
 mod progress;

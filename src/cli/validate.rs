@@ -1,13 +1,12 @@
 //! `harness prediction dispatch validate`: every problem of every submission at once.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use jiff::Timestamp;
 
 use super::args::{ValidateArgs, ValidateOutput};
 use super::exit::Exit;
 use super::input::{self, Source};
+use super::notes::Notes;
 use super::problems::{Validation, annotation, for_people};
 use super::terminal::{self, Tone};
 use super::{neutral, profiles};
@@ -41,10 +40,15 @@ pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
             }
         }
     }
-    refuse_twins(&mut checked);
-    for file in &checked {
-        print(file, args.output)?;
+    let results = checked.iter().map(|file| (file.source.as_str(), file.result));
+    for (index, problem) in batch::same_result_twice(results) {
+        checked[index].problems.push(problem);
     }
+    let mut notes = Notes::default();
+    for file in &checked {
+        print(file, args.output, &mut notes)?;
+    }
+    notes.finish();
     let invalid = checked.iter().filter(|file| !file.problems.is_empty()).count();
     if args.output == ValidateOutput::Text && checked.len() > 1 {
         terminal::say(
@@ -72,35 +76,18 @@ fn check(source: &Source, profiles: &Profiles, at: Timestamp) -> Checked {
     let result = Some(submission.result_identity());
     match render::fit(&submission, profiles) {
         Ok(fitted) => {
-            let notes = [notes, placeholders(&fitted)].concat();
+            let no_image = fitted.harness_image().err().into_iter().collect();
+            let notes = [notes, placeholders(&fitted), no_image].concat();
             checked(life::dead_urls(&fitted, at), notes, result)
         }
         Err(problems) => checked(problems, notes, result),
     }
 }
 
-/// Adds a problem to every file that shares its result object with another.
-fn refuse_twins(checked: &mut [Checked]) {
-    let mut files: BTreeMap<Sha256Digest, Vec<usize>> = BTreeMap::new();
-    for (index, file) in checked.iter().enumerate() {
-        if let Some(result) = file.result {
-            files.entry(result).or_default().push(index);
-        }
-    }
-    for twins in files.into_values().filter(|twins| twins.len() > 1) {
-        let names: Vec<String> = twins.iter().map(|index| checked[*index].source.clone()).collect();
-        for (place, index) in twins.into_iter().enumerate() {
-            checked[index].problems.push(batch::same_result_problem(&names, place));
-        }
-    }
-}
-
-fn print(file: &Checked, output: ValidateOutput) -> Result<()> {
+fn print(file: &Checked, output: ValidateOutput, notes: &mut Notes) -> Result<()> {
     match output {
         ValidateOutput::Text => {
-            for note in &file.notes {
-                terminal::say(Tone::Warning, &for_people(&file.source, note));
-            }
+            notes.say(&file.source, &file.notes);
             for problem in &file.problems {
                 terminal::say(Tone::Error, &for_people(&file.source, problem));
             }

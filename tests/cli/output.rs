@@ -30,7 +30,7 @@ fn validate_as_json_is_stable() {
         .iter()
         .find(|problem| problem["code"] == "name-not-dns-label")
         .unwrap();
-    let expected = ["allowed", "code", "column", "found", "line", "pointer", "remedy"];
+    let expected = ["allowed", "code", "column", "file", "found", "line", "pointer", "remedy"];
     assert_eq!(keys(problem), BTreeSet::from(expected));
     assert_eq!(problem["pointer"], "/attempt_id");
     assert_eq!((&problem["line"], &problem["column"]), (&json!(1), &json!(15)));

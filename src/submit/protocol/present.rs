@@ -30,7 +30,11 @@ impl Protocol {
             JobVerdict::Cancelled { at, by } => Ending::Cancelled { job: job.clone(), at, by },
             JobVerdict::Same => Ending::AlreadySubmitted(job.clone()),
         };
-        if !names_ours && let Some(uid) = self.created_secret.clone() {
+        // A hand may have made the Job name two Secrets; one that is perhaps in use is left to `prune`.
+        if !names_ours
+            && !job.mentions_our_secret
+            && let Some(uid) = self.created_secret.clone()
+        {
             self.phase = Phase::RemoveSecret(Box::new(ending));
             return send(vec![Request::DeleteSecret(uid)]);
         }
