@@ -1,6 +1,6 @@
 //! A Job stands under our name: what it is to us, and whether its Secret is there.
 
-use super::end::{TOO_OLD, lost, passing, refused_with};
+use super::end::{TOO_OLD, passing, refused_with};
 use super::{Action, Phase, Protocol, Request, Terms, send};
 use crate::submit::ending::{Conflict, Ending, Remark, SecretState};
 use crate::submit::facts::{
@@ -137,7 +137,7 @@ impl Protocol {
                     self.not_repaired(job, refused_with("creating it again", &refusal))
                 }
                 Some(refusal) => self.observe_again(passing(&refusal), now),
-                None => self.observe_again(lost("the answer to creating the Secret"), now),
+                None => self.observe_again(self.lost("the answer to creating the Secret"), now),
             },
             Reading::Refused(refusal) if refusal.is_too_many_requests() => {
                 self.again(vec![Request::ReadSecret], passing(&refusal), now)
