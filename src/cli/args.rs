@@ -60,7 +60,7 @@ pub enum DispatchCommand {
 #[derive(Debug, Args)]
 pub struct SubmissionArgs {
     /// A submission, a directory of them (its regular *.json files), or `-` for standard input
-    #[arg(short = 'f', long = "submission", value_name = "FILE", required = true, num_args = 1..)]
+    #[arg(short = 'f', long = "submission", visible_alias = "filename", value_name = "FILE", required = true, num_args = 1..)]
     pub submissions: Vec<PathBuf>,
 }
 
@@ -110,7 +110,7 @@ pub enum ValidateOutput {
 #[derive(Debug, Args)]
 pub struct RenderArgs {
     /// A submission, or `-` for standard input
-    #[arg(short = 'f', long = "submission", value_name = "FILE")]
+    #[arg(short = 'f', long = "submission", visible_alias = "filename", value_name = "FILE")]
     pub submission: PathBuf,
     /// The namespace that it would run in
     #[arg(short, long, value_parser = parse_namespace)]
@@ -187,7 +187,7 @@ pub struct SubmitArgs {
     #[arg(long, value_enum, default_value_t = DryRunMode::None, value_name = "MODE")]
     pub dry_run: DryRunMode,
     /// How many submissions at a time
-    #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(short, long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: u16,
     /// Exit with 7 if the same Job is already there and has failed
     #[arg(long)]

@@ -10,6 +10,7 @@ mod init;
 mod input;
 mod man;
 mod neutral;
+mod notes;
 mod problems;
 mod profiles;
 mod progress;

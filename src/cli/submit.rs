@@ -9,8 +9,9 @@ use anyhow::{Context as _, Result};
 use super::args::{ClusterArgs, DryRunMode, ReceiptOutput, SubmitArgs};
 use super::exit::Exit;
 use super::input::{self, STANDARD_INPUT, Source};
+use super::notes::Notes;
 use super::terminal::{self, Tone};
-use super::{neutral, problems, profiles, receipts, signals};
+use super::{neutral, profiles, receipts, signals};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectOptions, Connection};
 use crate::profile::Profiles;
@@ -25,55 +26,75 @@ struct Prepared {
     source: String,
     submission: Option<Submission>,
     problems: Vec<Problem>,
+    /// Where the problems are, if not in the submission.
+    overlay: Option<String>,
+}
+
+/// Prints each receipt as it comes and keeps only what it means for the exit code.
+struct Receipts {
+    output: ReceiptOutput,
+    fail_if_failed: bool,
+    exits: Mutex<Vec<Exit>>,
+}
+
+impl Receipts {
+    fn done(&self, receipt: &Receipt) {
+        match self.output {
+            ReceiptOutput::Text => terminal::data(&receipts::for_people(receipt)),
+            ReceiptOutput::Json => terminal::data(&receipts::for_programs(receipt)),
+        }
+        let exit = Exit::of_receipt(receipt, self.fail_if_failed);
+        self.exits.lock().unwrap_or_else(PoisonError::into_inner).push(exit);
+    }
+
+    fn exit(self) -> Exit {
+        Exit::most_urgent(self.exits.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     input::check_standard_input(args.submissions.submissions.iter().chain(&args.signed))?;
     let profiles = profiles::load(&args.profiles)?;
     let sources = input::read_all(&args.submissions.submissions)?;
+    let mut notes = Notes::default();
     let prepared: Vec<Prepared> = sources
         .into_iter()
         // Each text goes as soon as it is read: thousands of files may be named.
-        .map(|source| prepare(&source, args.signed.as_deref()))
+        .map(|source| prepare(&source, args.signed.as_deref(), &mut notes))
         .collect::<Result<_>>()?;
-    let (items, invalid) = plan(&prepared, &profiles, args);
-    let mut exits = Vec::new();
-    let mut done = |receipt: &Receipt| {
-        print(receipt, args.output);
-        exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
+    notes.finish();
+    let receipts = Receipts {
+        output: args.output,
+        fail_if_failed: args.fail_if_failed,
+        exits: Mutex::default(),
     };
-    invalid.iter().for_each(&mut done);
+    let items = plan(&prepared, &profiles, args, &receipts);
     match args.dry_run {
         DryRunMode::Client => {
             for item in &items {
-                done(&rehearsed_here(item, args));
+                receipts.done(&rehearsed_here(item, args));
             }
         }
-        DryRunMode::None | DryRunMode::Server => {
-            submit_items(&items, args)?.iter().for_each(|receipt| {
-                exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
-            });
-        }
+        DryRunMode::None | DryRunMode::Server => submit_items(&items, args, &receipts)?,
     }
-    Ok(Exit::most_urgent(exits))
+    Ok(receipts.exit())
 }
 
-fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
-    let prepared =
-        |submission, problems| Prepared { source: source.name.clone(), submission, problems };
+fn prepare(source: &Source, signed: Option<&Path>, notes: &mut Notes) -> Result<Prepared> {
+    let prepared = |submission, problems, overlay| Prepared {
+        source: source.name.clone(),
+        submission,
+        problems,
+        overlay,
+    };
     let submission = match Submission::parse(&source.bytes) {
         Ok(submission) => submission,
-        Err(problems) => return Ok(prepared(None, problems)),
+        Err(problems) => return Ok(prepared(None, problems, None)),
     };
     // Most notes are about signatures, and those may come apart.
-    let warn = |submission: &Submission| {
-        for note in submission.notes() {
-            terminal::say(Tone::Warning, &problems::for_people(&source.name, note));
-        }
-    };
     let Some(file) = signed_file(signed, &submission) else {
-        warn(&submission);
-        return Ok(prepared(Some(submission), Vec::new()));
+        notes.say(&source.name, submission.notes());
+        return Ok(prepared(Some(submission), Vec::new(), None));
     };
     let overlay = input::read(&file).with_context(|| {
         format!("the signed URLs of {} are missing; nothing was submitted", source.name)
@@ -82,16 +103,12 @@ fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
         SignedUrls::parse(&overlay.bytes).and_then(|signed| submission.clone().sign(signed));
     match merged {
         Ok(merged) => {
-            warn(&merged);
-            Ok(prepared(Some(merged), Vec::new()))
+            notes.say(&source.name, merged.notes());
+            Ok(prepared(Some(merged), Vec::new(), None))
         }
         Err(problems) => {
-            warn(&submission);
-            // The receipt lists them, but its places are those of this file, which it does not name.
-            let found =
-                format!("{}: refused; the receipt of {} says why", overlay.name, source.name);
-            terminal::say(Tone::Error, &found);
-            Ok(prepared(Some(submission), problems))
+            notes.say(&source.name, submission.notes());
+            Ok(prepared(Some(submission), problems, Some(overlay.name)))
         }
     }
 }
@@ -106,18 +123,18 @@ fn signed_file(signed: Option<&Path>, submission: &Submission) -> Option<std::pa
     }
 }
 
-/// Plans what can go; the rest is receipts already.
+/// Plans what can go; the rest are receipts already.
 fn plan<'a>(
     prepared: &'a [Prepared],
     profiles: &'a Profiles,
     args: &'a SubmitArgs,
-) -> (Vec<Item<'a>>, Vec<Receipt>) {
+    receipts: &Receipts,
+) -> Vec<Item<'a>> {
     let intent = Intent {
         public_inputs: args.public_inputs,
         rehearse_only: args.dry_run == DryRunMode::Server,
     };
     let mut items = Vec::new();
-    let mut receipts = Vec::new();
     for file in prepared {
         let planned = match &file.submission {
             Some(submission) if file.problems.is_empty() => render::fit(submission, profiles)
@@ -128,30 +145,32 @@ fn plan<'a>(
         };
         match planned {
             Ok(item) => items.push(item),
-            Err(problems) => {
-                receipts.push(Receipt::invalid(
-                    turn(&file.source, args),
-                    file.submission.as_ref(),
-                    &problems,
-                ));
-            }
+            Err(problems) => receipts.done(&Receipt::invalid(
+                turn(&file.source, args),
+                file.submission.as_ref(),
+                &problems,
+                file.overlay.as_deref(),
+            )),
         }
     }
-    let twins = batch::same_result_twice(&items);
+    let results =
+        items.iter().map(|item| (item.source(), Some(item.submission().result_identity())));
+    let twins = batch::same_result_twice(results);
     let mut index = 0;
     items.retain(|item| {
         let twin = twins.get(&index);
         index += 1;
         if let Some(problem) = twin {
-            receipts.push(Receipt::invalid(
+            receipts.done(&Receipt::invalid(
                 turn(item.source(), args),
                 Some(item.submission()),
                 std::slice::from_ref(problem),
+                None,
             ));
         }
         twin.is_none()
     });
-    (items, receipts)
+    items
 }
 
 fn turn(source: &str, args: &SubmitArgs) -> Turn {
@@ -171,9 +190,9 @@ fn rehearsed_here(item: &Item<'_>, args: &SubmitArgs) -> Receipt {
     Receipt::checked_here(turn, &plan, obstacles)
 }
 
-fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
+fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> Result<()> {
     if items.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let stop = signals::stop_flag()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -182,19 +201,16 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
         Err(error) if error.is_usage() => return Err(error.into()),
         Err(error) => {
             let why = super::chain(&anyhow::Error::from(error));
-            let unreachable = |item: &Item<'_>| {
-                Receipt::unreachable(turn(item.source(), args), &item.plan(), &why)
-            };
-            let receipts: Vec<Receipt> = items.iter().map(unreachable).collect();
-            for receipt in &receipts {
-                print(receipt, args.output);
+            for item in items {
+                let turn = turn(item.source(), args);
+                receipts.done(&Receipt::unreachable(turn, &item.plan(), &why));
             }
-            return Ok(receipts);
+            return Ok(());
         }
     };
     let progress = super::progress::Progress::start(items.len());
-    let done = |receipt: &Receipt| progress.aside(|| print(receipt, args.output));
-    let receipts = batch::submit_all(
+    let done = |receipt: &Receipt| progress.aside(|| receipts.done(receipt));
+    batch::submit_all(
         &connection,
         &SystemClock,
         Limits::default(),
@@ -209,7 +225,7 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
             "stopped; the receipts say what is known, and running the same command again is safe",
         );
     }
-    Ok(receipts)
+    Ok(())
 }
 
 fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
@@ -233,16 +249,14 @@ fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
         stdin_is_free: !reads_stdin,
         folders: input::temporary_folders(),
         on_stderr: Some(Arc::new(move |bytes: &[u8]| {
+            let said = String::from_utf8_lossy(bytes);
+            // The error that the command ends with says it, and what to do.
+            if said.lines().all(cluster::says_context_is_missing) {
+                return;
+            }
             let mut stream = stderr.lock().unwrap_or_else(PoisonError::into_inner);
-            terminal::pass_on(&stream.piece(&String::from_utf8_lossy(bytes)));
+            terminal::pass_on(&stream.piece(&said));
         })),
         ..ConnectOptions::new(context, cluster.namespace.as_str(), Access::Submit)
-    }
-}
-
-fn print(receipt: &Receipt, output: ReceiptOutput) {
-    match output {
-        ReceiptOutput::Text => terminal::data(&receipts::for_people(receipt)),
-        ReceiptOutput::Json => terminal::data(&receipts::for_programs(receipt)),
     }
 }

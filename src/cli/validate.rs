@@ -1,13 +1,12 @@
 //! `harness prediction dispatch validate`: every problem of every submission at once.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use jiff::Timestamp;
 
 use super::args::{ValidateArgs, ValidateOutput};
 use super::exit::Exit;
 use super::input::{self, Source};
+use super::notes::Notes;
 use super::problems::{Validation, annotation, for_people};
 use super::sarif::Finding;
 use super::terminal::{self, Tone};
@@ -50,9 +49,12 @@ pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
             }
         }
     }
-    refuse_twins(&mut checked);
+    let results = checked.iter().map(|file| (file.source.as_str(), file.result));
+    for (index, problem) in batch::same_result_twice(results) {
+        checked[index].problems.push(problem);
+    }
     match args.output {
-        ValidateOutput::Text => checked.iter().for_each(print_text),
+        ValidateOutput::Text => print_text(&checked),
         ValidateOutput::Json => checked.iter().try_for_each(print_json)?,
         ValidateOutput::Github => checked.iter().for_each(print_annotations),
         ValidateOutput::Sarif => {
@@ -87,36 +89,26 @@ fn check(source: &Source, profiles: &Profiles, at: Timestamp) -> Checked {
     let result = Some(submission.result_identity());
     match render::fit(&submission, profiles) {
         Ok(fitted) => {
-            let notes = [notes, placeholders(&fitted)].concat();
+            let no_image = fitted.harness_image().err().into_iter().collect();
+            let notes = [notes, placeholders(&fitted), no_image].concat();
             checked(life::dead_urls(&fitted, at), notes, result)
         }
         Err(problems) => checked(problems, notes, result),
     }
 }
 
-/// Adds a problem to every file that shares its result object with another.
-fn refuse_twins(checked: &mut [Checked]) {
-    let mut files: BTreeMap<Sha256Digest, Vec<usize>> = BTreeMap::new();
-    for (index, file) in checked.iter().enumerate() {
-        if let Some(result) = file.result {
-            files.entry(result).or_default().push(index);
+fn print_text(checked: &[Checked]) {
+    let mut notes = Notes::default();
+    for file in checked {
+        notes.say(&file.source, &file.notes);
+        for problem in &file.problems {
+            terminal::say(Tone::Error, &for_people(&file.source, problem));
+        }
+        if file.problems.is_empty() {
+            terminal::data(&format!("{}: valid", file.source));
         }
     }
-    for twins in files.into_values().filter(|twins| twins.len() > 1) {
-        let names: Vec<String> = twins.iter().map(|index| checked[*index].source.clone()).collect();
-        for (place, index) in twins.into_iter().enumerate() {
-            checked[index].problems.push(batch::same_result_problem(&names, place));
-        }
-    }
-}
-
-fn print_text(file: &Checked) {
-    for finding in file.findings() {
-        terminal::say(finding.tone, &for_people(finding.source, finding.problem));
-    }
-    if file.problems.is_empty() {
-        terminal::data(&format!("{}: valid", file.source));
-    }
+    notes.finish();
 }
 
 fn print_json(file: &Checked) -> Result<()> {

@@ -35,6 +35,7 @@ pub use access::Access;
 pub use api::Requests;
 pub use error::ConnectError;
 pub use outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
+pub use proxy::says_context_is_missing;
 pub use request::{DryRun, Expected, Method, Preconditions, Request, Resource};
 
 use self::http::Http;

@@ -202,12 +202,15 @@ fn not_started(options: &ConnectOptions, source: io::Error) -> ConnectError {
     }
 }
 
+/// Whether a line is kubectl's own sentence for a context that the kubeconfig does not have. It has been the same
+/// since kubectl 1.10, and only messages depend on it.
+pub fn says_context_is_missing(line: &str) -> bool {
+    line.starts_with("error: context ") && line.ends_with(" does not exist")
+}
+
 fn ended_early(options: &ConnectOptions, code: Option<i32>, stderr: String) -> ConnectError {
-    // The same sentence since kubectl 1.10. Only our message depends on it.
-    let is_missing =
-        |line: &str| line.starts_with("error: context ") && line.ends_with(" does not exist");
     if let Context::Named(context) = &options.context
-        && stderr.lines().any(is_missing)
+        && stderr.lines().any(says_context_is_missing)
     {
         return ConnectError::NoSuchContext { context: context.clone() };
     }

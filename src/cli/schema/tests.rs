@@ -156,7 +156,9 @@ fn receipts_fit_their_schema() {
         started: jiff::Timestamp::UNIX_EPOCH,
         milliseconds: 7,
     };
-    let receipt = serde_json::to_value(Receipt::invalid(turn, None, &problems())).unwrap();
+    let receipt =
+        serde_json::to_value(Receipt::invalid(turn, None, &problems(), Some("signed.json")))
+            .unwrap();
     check(&schema, &receipt).unwrap();
     for outcome in ReceiptOutcome::ALL {
         let mut other = receipt.clone();
