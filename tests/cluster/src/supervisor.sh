@@ -1,8 +1,8 @@
-# Holds the parts of one control plane, so that none of them outlives the process that wanted them.
+# Holds the parts of one cluster, so that none of them outlives the process that wanted them.
 #
 # Argument: the state folder, which must not exist yet. Orders come on stdin, one a line; each is answered
 # with one line on stdout. When stdin ends, however its writer ended, every part is killed, the last
-# started first (so the store goes last), and the folder is removed.
+# started first (so the store goes last), `cleanup.sh` is run if the folder has one, and the folder is removed.
 #
 #   start NAME   runs the program and arguments in NAME.argv, one a line   "started PID"
 #   end NAME     kills it and waits for it                                 "ended STATUS"
@@ -47,6 +47,9 @@ finish() {
     for part in $parts; do
         end "$part"
     done
+    if [ -f "$state/cleanup.sh" ]; then
+        /bin/sh "$state/cleanup.sh" "$state"
+    fi
     rm -rf "$state"
     kill -s KILL 0
 }
