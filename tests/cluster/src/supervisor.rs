@@ -215,3 +215,21 @@ pub(crate) fn log_tail(state: &Path, name: &str) -> String {
     }
     format!("the end of the log of {name}:\n{}", tail.join("\n"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_nobody_reads_ends_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let mut supervisor = Supervisor::start(&state, Environment::Clean, Network::Host).unwrap();
+        let argv = ["/bin/sleep", "1000"].map(str::to_owned);
+        let part = supervisor.start_part("sleep", &argv).unwrap();
+        // As when its starter is killed between an order and the answer: the pipe breaks first.
+        supervisor.answers = BufReader::new(File::open("/dev/null").unwrap());
+        writeln!(supervisor.orders.as_mut().unwrap(), "end other").unwrap();
+        assert!(wait::until(END, || !state.exists() && !is_running(part)), "{part:?} goes on");
+    }
+}

@@ -43,7 +43,7 @@ end() {
 }
 
 finish() {
-    trap '' HUP INT TERM
+    trap '' HUP INT TERM PIPE
     for part in $parts; do
         end "$part"
     done
@@ -56,7 +56,9 @@ finish() {
 
 mkdir "$state" || exit 1
 echo "$$" >"$state/supervisor.pid"
-trap finish HUP INT TERM
+# PIPE: an answer that nobody reads any more tells the same as the end of stdin. A handler, unlike ignoring the signal,
+# is not handed on to the parts.
+trap finish HUP INT TERM PIPE
 echo ready
 
 while read -r order name; do
