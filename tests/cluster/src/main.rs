@@ -1,7 +1,7 @@
 //! `harness-test-cluster`: a throw-away control plane by hand.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -63,7 +63,7 @@ fn print_error(error: &anyhow::Error) {
 
 fn run(command: Command) -> Result<()> {
     match command {
-        Command::Up { state, node: true, .. } => up_node(state),
+        Command::Up { state, node: true, .. } => up_node(state.as_deref()),
         Command::Up { state, fsync, .. } => up(state, &Options { fsync, ..Options::default() }),
         Command::Down { state } => end_detached(&state),
         Command::Build { node } => build(node),
@@ -79,8 +79,8 @@ fn build(node: bool) -> Result<()> {
     Ok(())
 }
 
-fn up_node(state: Option<PathBuf>) -> Result<()> {
-    let node = match &state {
+fn up_node(state: Option<&Path>) -> Result<()> {
+    let node = match state {
         Some(state) => Node::start_in(state)?,
         None => Node::start()?,
     };
