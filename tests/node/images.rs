@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use harness::clock::{Clock as _, SystemClock};
-use serde_json::Value;
+use harness::submission::Sha256Digest;
+use harness_test_cluster::REGISTRY;
+use serde_json::{Value, json};
 
+use crate::common::command;
 use crate::kit::{
     Kit, container, deep_learning_image, harness_image, harness_image_trusting, pod, shell_image,
-    status,
+    static_harness, status,
 };
 
 /// Waits until the container of the Job waits for this reason, and gives the message.
@@ -31,6 +34,53 @@ fn the_static_binary_is_an_image_of_its_own() {
     let trusting = harness_image_trusting("a certificate\n");
     assert_ne!(trusting.digest, image.digest);
     assert_eq!(trusting, harness_image_trusting("a certificate\n"), "the digest changes by itself");
+}
+
+#[test]
+fn the_script_makes_images_that_run() {
+    let kit = Kit::new("script");
+    let output = command(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/images"))
+        .args(["--insecure", "--pull-name", REGISTRY, "--tag", "script", "--binary"])
+        .arg(static_harness())
+        .arg(kit.node.registry_address())
+        .env("CRANE", kit.node.crane())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let printed = |name: &str| {
+        let line = stdout.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        let mut container = container("main", shell_image(), &[]);
+        container["image"] = line.expect("every image is printed").into();
+        // What starts is what the image says, and with these arguments.
+        container.as_object_mut().unwrap().remove("command");
+        container
+    };
+    let mut version = printed("harness");
+    version["args"] = json!(["--version"]);
+    kit.create_job("harness", &pod(&[version]));
+
+    let mut runner = printed("example-runner");
+    runner["command"] = json!(["/app/search.sh"]);
+    runner["env"] = json!([
+        {"name": "HARNESS_MISSION", "value": "/app/search.sh"},
+        {"name": "HARNESS_SNAPSHOT", "value": "/app"},
+        {"name": "HARNESS_OUTPUT", "value": "/output"},
+        {"name": "HARNESS_BUDGET_SECONDS", "value": "5"},
+    ]);
+    runner["volumeMounts"] = json!([{"name": "output", "mountPath": "/output"}]);
+    let mut runner = pod(&[runner]);
+    runner["volumes"] = json!([{"name": "output", "emptyDir": {}}]);
+    kit.create_job("runner", &runner);
+
+    assert_eq!(kit.end_of_job("harness"), "Complete");
+    assert_eq!(kit.log("harness", "main"), format!("harness {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(kit.end_of_job("runner"), "Complete");
+    let script = include_bytes!("../../examples/runner/search.sh");
+    let best = Sha256Digest::of(script).to_hex();
+    let log = format!("mission: {} bytes; at most 5 seconds\nbest: {best}\n", script.len());
+    assert_eq!(kit.log("runner", "main"), log);
 }
 
 #[test]

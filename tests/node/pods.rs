@@ -1,5 +1,9 @@
 //! Pods of the restricted shape on the node: they run, share, are limited and are looked at.
 
+use std::io::Write as _;
+use std::net::TcpListener;
+
+use harness_test_cluster::ADDRESS;
 use serde_json::{Value, json};
 
 use crate::kit::{Kit, PATIENCE, container, pod, shell_image, status};
@@ -39,6 +43,24 @@ fn containers_talk_over_a_socket_in_memory() {
     assert_eq!(kit.end_of_job("job"), "Complete");
     assert_eq!(kit.log("job", "listener"), "hello");
     assert_eq!(kit.log("job", "speaker"), "tmpfs\n");
+}
+
+#[test]
+fn pods_reach_a_server_of_the_test_by_name() {
+    let kit = Kit::new("server");
+    let _names = kit.node.serve_names().unwrap();
+    let listener = TcpListener::bind((ADDRESS, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!(
+        "nslookup store.test | tail -n 2 | grep Address; nslookup store.example >/dev/null || echo unknown; \
+         nc {ADDRESS} {port}"
+    );
+    kit.create_job("job", &pod(&[container("main", shell_image(), &["sh", "-c", &script])]));
+    let server = std::thread::spawn(move || listener.accept().unwrap().0.write_all(b"hello\n"));
+    assert_eq!(kit.end_of_job("job"), "Complete");
+    server.join().unwrap().unwrap();
+    let log = kit.log("job", "main");
+    assert!(log.contains("10.77.0.1") && log.ends_with("unknown\nhello\n"), "{log}");
 }
 
 #[test]
