@@ -8,7 +8,7 @@ use std::time::Duration;
 use harness_test_cluster::{Container, Image, Node, node, until};
 use serde_json::{Value, json};
 
-use crate::common::{Place, command};
+use crate::common::{Harness, Place, Sample, command};
 
 /// How long a pod may take for anything: the machine may be busy with other tests.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
@@ -40,6 +40,22 @@ impl Kit {
         let (status, answer) = node.cluster().admin_patch(&path, &labels);
         assert_eq!(status, 200, "{answer:#}");
         Self { node, place }
+    }
+
+    /// The real harness as the administrator, with harness's image in the node's registry and the profile `node-v1`.
+    pub(crate) fn harness(&self) -> Harness {
+        let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/node/profiles");
+        let harness = self.place.harness().arg("--profiles").arg(profiles);
+        harness.env("HARNESS_IMAGE", &harness_image().reference)
+    }
+
+    /// A submission that runs this command in this image, by the profile `node-v1`.
+    pub(crate) fn sample(&self, attempt: &str, image: &Image, runner: &[&str]) -> Sample {
+        Sample::new(attempt)
+            .with("image", image.reference.as_str())
+            .with("resource_profile", "node-v1")
+            .with("search_budget", json!({"max_seconds": 60}))
+            .with("runner_command", runner.to_vec())
     }
 
     /// kubectl with the administrator's context, in this namespace.

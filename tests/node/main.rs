@@ -12,3 +12,5 @@ mod images;
 mod kit;
 #[cfg(test)]
 mod pods;
+#[cfg(test)]
+mod submitted;
