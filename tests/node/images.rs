@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::common::command;
 use crate::kit::{
-    Kit, container, deep_learning_image, harness_image, harness_image_trusting, pod, shell_image,
-    static_harness, status,
+    Kit, container, deep_learning_image, harness_image, harness_image_trusting, pod, python_image,
+    shell_image, static_harness, status,
 };
 
 /// Waits until the container of the Job waits for this reason, and gives the message.
@@ -81,6 +81,15 @@ fn the_script_makes_images_that_run() {
     let best = Sha256Digest::of(script).to_hex();
     let log = format!("mission: {} bytes; at most 5 seconds\nbest: {best}\n", script.len());
     assert_eq!(kit.log("runner", "main"), log);
+}
+
+#[test]
+fn an_image_has_python() {
+    let kit = Kit::new("python");
+    let script = "import hashlib, json, os, random, signal, ssl; print(json.dumps([os.getuid()]))";
+    kit.create_job("job", &pod(&[container("main", python_image(), &["python3", "-c", script])]));
+    assert_eq!(kit.end_of_job("job"), "Complete");
+    assert_eq!(kit.log("job", "main"), "[65532]\n");
 }
 
 #[test]

@@ -49,15 +49,6 @@ impl Kit {
         harness.env("HARNESS_IMAGE", &harness_image().reference)
     }
 
-    /// A submission that runs this command in this image, by the profile `node-v1`.
-    pub(crate) fn sample(&self, attempt: &str, image: &Image, runner: &[&str]) -> Sample {
-        Sample::new(attempt)
-            .with("image", image.reference.as_str())
-            .with("resource_profile", "node-v1")
-            .with("search_budget", json!({"max_seconds": 60}))
-            .with("runner_command", runner.to_vec())
-    }
-
     /// kubectl with the administrator's context, in this namespace.
     pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
         let cluster = self.node.cluster();
@@ -142,6 +133,15 @@ impl Kit {
     }
 }
 
+/// A submission that runs this command in this image, by the profile `node-v1`.
+pub(crate) fn sample(attempt: &str, image: &Image, runner: &[&str]) -> Sample {
+    Sample::new(attempt)
+        .with("image", image.reference.as_str())
+        .with("resource_profile", "node-v1")
+        .with("search_budget", json!({"max_seconds": 60}))
+        .with("runner_command", runner.to_vec())
+}
+
 /// The status of a container of any kind; null before it has one.
 pub(crate) fn status<'a>(pod: &'a Value, container: &str) -> &'a Value {
     let lists = ["containerStatuses", "initContainerStatuses"];
@@ -187,6 +187,15 @@ pub(crate) fn shell_image() -> &'static Image {
     IMAGE.get_or_init(|| {
         let image = node().image("shell").shell().unwrap().socket_tool().unwrap();
         image.env("PATH", "/bin").command(&["/bin/sh"]).push().unwrap()
+    })
+}
+
+/// An image with a shell and Python, for runners that are more than a script.
+pub(crate) fn python_image() -> &'static Image {
+    static IMAGE: OnceLock<Image> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let image = node().image("python").base(shell_image()).python().unwrap();
+        image.env("PATH", "/bin").push().unwrap()
     })
 }
 

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::common::find;
-use crate::kit::{Kit, harness_image, shell_image, status};
+use crate::kit::{Kit, harness_image, sample, shell_image, status};
 
 #[test]
 fn a_submitted_job_reaches_the_node_with_the_pinned_images() {
     let kit = Kit::new("submitted");
-    let sample = kit.sample("attempt-1", shell_image(), &["sh", "-c", "true"]);
+    let sample = sample("attempt-1", shell_image(), &["sh", "-c", "true"]);
     let receipt = kit.harness().submit(&sample).expect(0, "created");
     let job = kit.job();
     let name = find(&job, "/metadata/name").as_str().unwrap();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-/// The controllers that the kubelet and runc ask of v2.
-const CONTROLLERS: [&str; 5] = ["cpu", "cpuset", "io", "memory", "pids"];
+/// The controllers that runc uses and those that the kubelet refuses to do without, as far as the machine has them.
+const CONTROLLERS: [&str; 6] = ["cpu", "cpuset", "hugetlb", "io", "memory", "pids"];
 
 /// The node's groups.
 #[derive(Debug)]
@@ -158,5 +158,15 @@ mod tests {
                       cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n\
                       cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n";
         assert_eq!(found(second), [("/sys/fs/cgroup".into(), true)]);
+    }
+
+    #[test]
+    fn version_two_hands_on_what_it_has() {
+        let group = tempfile::tempdir().unwrap();
+        fs::write(group.path().join("cgroup.controllers"), "cpuset cpu io memory pids rdma misc\n")
+            .unwrap();
+        enable(group.path()).unwrap();
+        let written = fs::read_to_string(group.path().join("cgroup.subtree_control")).unwrap();
+        assert_eq!(written, "+cpu +cpuset +io +memory +pids");
     }
 }

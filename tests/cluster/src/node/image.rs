@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use super::Node;
+use super::python::Python;
 use super::settings::{REGISTRY, REGISTRY_PORT};
 use crate::wait;
 
@@ -150,6 +151,18 @@ impl<'node> ImageBuilder<'node> {
         let busybox = super::program_path("busybox")?;
         let this = self.copy("bin/busybox", &busybox)?.folder("tmp", 0o1777)?;
         APPLETS.iter().try_fold(this, |this, name| this.link(&format!("bin/{name}"), "busybox"))
+    }
+
+    /// Adds this machine's Python with its standard library, as `/bin/python3` and at its own place.
+    pub fn python(self) -> Result<Self> {
+        let python = Python::find()?;
+        let program = python.program.display().to_string();
+        let all = python.files.iter().chain([&python.program]);
+        let this = all.into_iter().try_fold(self, |this, file| {
+            let path = file.to_str().context("a path of Python is not text")?;
+            this.copy(path, file)
+        })?;
+        if program == "/bin/python3" { Ok(this) } else { this.link("bin/python3", &program) }
     }
 
     /// Adds `/bin/socket`: `socket listen PATH` prints what one `socket connect PATH TEXT` sends.

@@ -9,6 +9,7 @@ mod cgroups;
 mod container;
 mod image;
 mod names;
+mod python;
 mod requirements;
 mod settings;
 mod slow;
