@@ -12,7 +12,7 @@ use crate::build::Programs;
 use crate::credentials::NODE;
 use crate::network::ADDRESS;
 
-/// The registry's name in image references; containerd looks for it at [`REGISTRY_PORT`].
+/// The name of the node's registry in image references, as pods have it.
 pub const REGISTRY: &str = "registry.test";
 /// Where the registry listens, on 127.0.0.1 of the node's network.
 pub(super) const REGISTRY_PORT: u16 = 5000;
