@@ -26,7 +26,7 @@ mod components;
 mod control_plane;
 mod credentials;
 pub mod fault;
-mod http;
+pub mod http;
 mod kubeconfig;
 mod network;
 mod node;
