@@ -307,7 +307,7 @@ pub struct RunArgs {
     /// Where to leave the reason of the end
     #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
     pub termination_log: PathBuf,
-    /// What to start; without it, what the image says in HARNESS_RUNNER
+    /// What to start; without it, what the image says in `HARNESS_RUNNER`
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
