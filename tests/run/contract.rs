@@ -50,7 +50,7 @@ fn the_runner_has_three_descriptors_and_a_group_of_its_own() {
     let close = "for f in /proc/$$/fd/*; do n=${f##*/}; (( n > 2 )) && eval \"exec $n>&-\"; done; exec \"$@\"";
     let pod = Pod::new().before(format!("set -- bash -c '{close}' bash \"$@\""));
     let ended = pod.shell(
-        "ls /proc/$$/fd | tr '\\n' ' '; readlink /proc/$$/fd/0; \
+        "ls /proc/$$/fd > list; tr '\\n' ' ' < list; readlink /proc/$$/fd/0; \
          set -- $(sed 's/.*)//' /proc/$$/stat); test $3 = $$ && echo leads",
     );
     ended.expect(0, &SUCCESS);

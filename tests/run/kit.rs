@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -81,6 +81,7 @@ impl Ended {
 /// A pod's folders.
 pub(crate) struct Pod {
     folder: TempDir,
+    tools: Arc<TempDir>,
     pub(crate) places: Places,
     max_seconds: u32,
     output_size: &'static str,
@@ -110,6 +111,7 @@ impl Pod {
         fs::set_permissions(&message, fs::Permissions::from_mode(0o666)).unwrap();
         Self {
             folder,
+            tools: tools(),
             places,
             max_seconds: 60,
             output_size: "64Mi",
@@ -241,7 +243,8 @@ impl Pod {
             add(&["--reuid=65532", "--regid=65532", "--clear-groups", "--inh-caps=-all"]);
             add(&["--bounding-set=-all", "--no-new-privs"]);
         }
-        add(&[binary().to_str().unwrap(), "prediction", "run"]);
+        let binary = self.tools.path().join("harness");
+        add(&[binary.to_str().unwrap(), "prediction", "run"]);
         let seconds = u64::from(self.max_seconds);
         add(&[&format!("--max-seconds={seconds}"), "--publication=30"]);
         add(&[&format!("--pod-deadline={}", seconds + 90)]);
@@ -292,17 +295,19 @@ pub(crate) fn wait_for(file: &Path) {
     panic!("{} never came", file.display());
 }
 
-/// The binary where the pod's user can execute it, as `stage` would put it.
-fn binary() -> &'static Path {
-    static STAGED: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = STAGED.get_or_init(|| {
+/// The binary where the pod's user can execute it, as `stage` would put it: shared by the pods of a moment, and removed
+/// with the last of them.
+fn tools() -> Arc<TempDir> {
+    static SHARED: Mutex<Weak<TempDir>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.upgrade().unwrap_or_else(|| {
         let folder = tempfile::Builder::new().prefix("tools").tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let path = folder.path().join("harness");
-        fs::copy(env!("CARGO_BIN_EXE_harness"), &path).unwrap();
-        (folder, path)
-    });
-    path
+        fs::copy(env!("CARGO_BIN_EXE_harness"), folder.path().join("harness")).unwrap();
+        let folder = Arc::new(folder);
+        *shared = Arc::downgrade(&folder);
+        folder
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests start the programs that they test")]
