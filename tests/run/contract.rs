@@ -49,12 +49,13 @@ fn an_images_own_resume_variable_is_not_taken_for_one() {
 fn the_runner_has_three_descriptors_and_a_group_of_its_own() {
     let close = "for f in /proc/$$/fd/*; do n=${f##*/}; (( n > 2 )) && eval \"exec $n>&-\"; done; exec \"$@\"";
     let pod = Pod::new().before(format!("set -- bash -c '{close}' bash \"$@\""));
-    let ended = pod.shell(
-        "ls /proc/$$/fd > list; tr '\\n' ' ' < list; readlink /proc/$$/fd/0; \
-         set -- $(sed 's/.*)//' /proc/$$/stat); test $3 = $$ && echo leads",
-    );
+    let script = "import os\n\
+        def is_open(number):\n  try: os.fstat(number); return True\n  except OSError: return False\n\
+        print([number for number in range(1024) if is_open(number)], os.readlink('/proc/self/fd/0'))\n\
+        print(os.getpgrp() == os.getpid())";
+    let ended = pod.run(&["/usr/bin/python3", "-c", script]);
     ended.expect(0, &SUCCESS);
-    assert_eq!(ended.said(), "0 1 2 /dev/null\nleads\n");
+    assert_eq!(ended.said(), "[0, 1, 2] /dev/null\nTrue\n");
 }
 
 #[test]
