@@ -16,15 +16,18 @@ mod profiles;
 mod progress;
 mod receipts;
 mod render;
+mod run;
 mod sarif;
 mod schema;
 mod signals;
+mod step;
 mod submit;
 mod terminal;
 mod validate;
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
@@ -34,16 +37,17 @@ pub use exit::Exit;
 pub use explain::codes;
 use terminal::Tone;
 
-/// Runs the command line `argv`, program name first.
-pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
+/// Runs the command line `argv`, program name first. The steps of the pod have exit codes of their own
+/// ([`Category::exit_code`](crate::execution::Category::exit_code)), all other commands those of [`Exit`].
+pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
     forbid_core_dumps();
     let argv: Vec<OsString> = argv.into_iter().collect();
     if let Some(exit) = completions::answer(&argv) {
-        return exit;
+        return exit.into();
     }
     let cli = match parse(argv) {
         Ok(cli) => cli,
-        Err(error) => return stopped_by_clap(&error),
+        Err(error) => return stopped_by_clap(&error).into(),
     };
     let ended = match &cli.command {
         Command::Prediction(PredictionCommand::Dispatch(command)) => match command {
@@ -51,6 +55,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
             DispatchCommand::Render(options) => render::run(options),
             DispatchCommand::Submit(options) => submit::run(options),
         },
+        Command::Prediction(PredictionCommand::Run(options)) => return run::run(options).into(),
         Command::Init(options) => init::run(options),
         Command::Profiles(options) => profiles::run(options),
         Command::Explain(options) => explain::run(options),
@@ -58,14 +63,15 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Completions(options) => completions::run(options),
         Command::Man(options) => man::run(options),
     };
-    match ended {
+    let exit = match ended {
         Ok(_) if terminal::output_failed() => Exit::Unknown,
         Ok(exit) => exit,
         Err(error) => {
             terminal::say(Tone::Error, &chain(&error));
             Exit::Usage
         }
-    }
+    };
+    exit.into()
 }
 
 /// As a plugin of kubectl (`kubectl-harness` in PATH) the command calls itself `kubectl harness`, as it is typed.
