@@ -15,6 +15,7 @@ pub mod places;
 pub mod pod_start;
 pub mod reason;
 pub mod report;
+pub mod store;
 
 pub use category::{Category, Step};
 pub use expectation::Expectation;
