@@ -15,7 +15,9 @@ pub mod places;
 pub mod pod_start;
 pub mod reason;
 pub mod report;
+pub mod stage;
 pub mod store;
+pub mod unpack;
 
 pub use category::{Category, Step};
 pub use expectation::Expectation;
