@@ -38,11 +38,8 @@ pub(super) fn fetch(
     input: &Input<'_>,
     path: &Path,
 ) -> Result<u64, Failure> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .map_err(|error| disk(&error))?;
+    let file =
+        OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| disk(&error))?;
     let hasher = Hasher::start().map_err(|error| disk(&error))?;
     let mut transfer = Transfer { input, file, hasher, received: 0, etag: None, encoding: None };
     let mut tries = 0_u32;
@@ -55,9 +52,9 @@ pub(super) fn fetch(
             Some(trouble) => trouble,
         };
         fruitless = if transfer.received > before { 0 } else { fruitless + 1 };
-        let pause = trouble.retry_after.unwrap_or_else(|| {
-            LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.pow(fruitless.min(6)))
-        });
+        let pause = trouble
+            .retry_after
+            .unwrap_or_else(|| LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.pow(fruitless.min(6))));
         if clock.boottime() + pause >= deadline {
             return Err(gave_up(input, tries, &trouble));
         }
@@ -78,14 +75,19 @@ impl Transfer<'_> {
     /// One request; none when everything is there.
     fn attempt(&mut self, store: &Store) -> Result<Option<Trouble>, Failure> {
         let range = match &self.etag {
-            Some(etag) if self.received > 0 => Some(Range { from: self.received, etag: etag.clone() }),
+            Some(etag) if self.received > 0 => {
+                Some(Range { from: self.received, etag: etag.clone() })
+            }
             _ => None,
         };
         match store.get(self.input.address, range.as_ref()) {
             Download::Opened(opened) => self.take(opened),
             Download::Unknown(trouble) if trouble.lasting => Err(Failure::new(
                 Category::Environment,
-                format!("the {} cannot be fetched from {}: {trouble}", self.input.name, self.input.address),
+                format!(
+                    "the {} cannot be fetched from {}: {trouble}",
+                    self.input.name, self.input.address
+                ),
                 "check the certificates that the pod believes (`ca_config_map`) and the URL",
             )),
             Download::Unknown(trouble) => Ok(Some(trouble)),
@@ -100,12 +102,19 @@ impl Transfer<'_> {
             }
             Download::Refused(refusal) => Err(Failure::new(
                 Category::DownloadRefused,
-                format!("the store refuses the {} at {}: {refusal}", self.input.name, self.input.address),
+                format!(
+                    "the store refuses the {} at {}: {refusal}",
+                    self.input.name, self.input.address
+                ),
                 match refusal.status {
                     300..=399 => "sign a URL of the host that holds the object",
                     404 => "check that the object is there, then submit again as another attempt",
-                    _ if refusal.expired => "sign the URL again with a longer life, and submit again as another attempt",
-                    _ => "check that the URL is signed for GET, has not expired, and that its signer may read the object",
+                    _ if refusal.expired => {
+                        "sign the URL again with a longer life, and submit again as another attempt"
+                    }
+                    _ => {
+                        "check that the URL is signed for GET, has not expired, and that its signer may read the object"
+                    }
                 },
             )),
         }
@@ -132,7 +141,9 @@ impl Transfer<'_> {
             written.map_err(|error| disk(&error))?;
             match ended {
                 Ok(false) => {}
-                Ok(true) if opened.total.is_none_or(|total| total == self.received) => return Ok(None),
+                Ok(true) if opened.total.is_none_or(|total| total == self.received) => {
+                    return Ok(None);
+                }
                 Ok(true) => {
                     return Ok(Some(Trouble {
                         what: "the object ended before everything had come".to_owned(),
@@ -157,7 +168,10 @@ impl Transfer<'_> {
     fn too_large(&self, found: &str) -> Failure {
         Failure::new(
             Category::InputsTooLarge,
-            format!("the {} has {found}, and {} bytes are left for it", self.input.name, self.input.limit),
+            format!(
+                "the {} has {found}, and {} bytes are left for it",
+                self.input.name, self.input.limit
+            ),
             "choose a profile with larger `volumes.inputs` (archive and unpacked files lie there side by side), or make the input smaller",
         )
     }
@@ -199,7 +213,10 @@ fn gave_up(input: &Input<'_>, tries: u32, trouble: &Trouble) -> Failure {
     let times = if tries == 1 { "one try".to_owned() } else { format!("{tries} tries") };
     Failure::new(
         Category::DownloadFailed,
-        format!("the {} could not be fetched from {} in {times}: {trouble}", input.name, input.address),
+        format!(
+            "the {} could not be fetched from {} in {times}: {trouble}",
+            input.name, input.address
+        ),
         "check the store and the way to it (network policy, proxy, DNS), then submit again as another attempt",
     )
 }

@@ -73,7 +73,10 @@ mod tests {
         check(&path, &right).unwrap();
         let other = Sha256Digest::of("");
         for (wrong, both) in [
-            (Expectation { mission_id: MissionId::parse("m-2").unwrap(), ..right.clone() }, ["m-1", "m-2"]),
+            (
+                Expectation { mission_id: MissionId::parse("m-2").unwrap(), ..right.clone() },
+                ["m-1", "m-2"],
+            ),
             (Expectation { max_seconds: 61, ..right.clone() }, ["60", "61"]),
             (Expectation { evaluator_version: other, ..right.clone() }, [&two, "e3b0c442"]),
         ] {

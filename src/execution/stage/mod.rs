@@ -64,7 +64,9 @@ impl Failure {
 
     fn into_reason(self) -> Reason {
         let reason = Reason::new(Step::Stage, self.category, &self.sentence, &self.remedy);
-        self.digests.into_iter().fold(reason, |reason, (name, digest)| reason.with_digest(name, digest))
+        self.digests
+            .into_iter()
+            .fold(reason, |reason, (name, digest)| reason.with_digest(name, digest))
     }
 }
 
@@ -86,7 +88,8 @@ pub fn run(settings: &Settings, clock: &Arc<dyn Clock>, stop: &AtomicBool) -> Re
     };
     if let Err(error) = std::thread::Builder::new().name("stage".to_owned()).spawn(worker) {
         let sentence = format!("no thread can be started: {error}");
-        return Failure::new(Category::Environment, sentence, "look at the node's limits").into_reason();
+        return Failure::new(Category::Environment, sentence, "look at the node's limits")
+            .into_reason();
     }
     loop {
         match ended.recv_timeout(WATCH) {
@@ -155,13 +158,20 @@ fn stage(settings: &Settings, clock: &dyn Clock, deadline: Duration) -> Result<R
     refuse_if_published(&store, places)?;
 
     let limit = LONGEST_MISSION.min(settings.inputs_bytes);
-    let input = Input { name: "mission", address: &mission_address, digest: expectation.mission_sha256, limit };
+    let input = Input {
+        name: "mission",
+        address: &mission_address,
+        digest: expectation.mission_sha256,
+        limit,
+    };
     let mut used = fetch(&store, clock, deadline, &input, &places.mission())?;
     mission::check(&places.mission(), expectation)?;
     let mut said = Vec::new();
     let archives = [
         Some(("snapshot", snapshot_address, expectation.snapshot_sha256, places.snapshot())),
-        resume_address.zip(resume).map(|(address, digest)| ("resume", address, digest, places.resume())),
+        resume_address
+            .zip(resume)
+            .map(|(address, digest)| ("resume", address, digest, places.resume())),
     ];
     for (name, address, digest, target) in archives.into_iter().flatten() {
         let limit = settings.inputs_bytes.saturating_sub(used);

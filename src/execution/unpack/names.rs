@@ -132,7 +132,10 @@ mod tests {
         }
         assert_eq!(parts(b"\xff"), Err("a name that is not UTF-8"));
         assert_eq!(parts("a".repeat(256).as_bytes()), Err("a name of more than 255 bytes"));
-        assert_eq!(parts("a/".repeat(65).as_bytes()), Err("more than 64 folders inside of each other"));
+        assert_eq!(
+            parts("a/".repeat(65).as_bytes()),
+            Err("more than 64 folders inside of each other")
+        );
         assert_eq!(parts("a/".repeat(600).as_bytes()), Err("a path of more than 1024 bytes"));
     }
 
@@ -147,9 +150,14 @@ mod tests {
     #[test]
     fn names_that_collide() {
         let key = |name: &str| keys(&[name.to_owned()]);
-        for (one, other) in
-            [("A", "a"), ("é", "e\u{301}"), ("Straße", "STRASSE"), ("ﬁ", "fi"), ("a.", "a"), ("K", "\u{212a}")]
-        {
+        for (one, other) in [
+            ("A", "a"),
+            ("é", "e\u{301}"),
+            ("Straße", "STRASSE"),
+            ("ﬁ", "fi"),
+            ("a.", "a"),
+            ("K", "\u{212a}"),
+        ] {
             assert_eq!(key(one).0, key(other).0, "{one} {other}");
             assert_ne!(key(one).1, key(other).1, "{one} {other}");
         }

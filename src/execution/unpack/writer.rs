@@ -43,7 +43,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn create(root: &Path, limits: Limits, archive_size: u64) -> Result<Self, UnpackError> {
+    pub(super) fn create(
+        root: &Path,
+        limits: Limits,
+        archive_size: u64,
+    ) -> Result<Self, UnpackError> {
         make_folder(root)?;
         Ok(Self {
             root: root.to_owned(),
@@ -64,7 +68,12 @@ impl Writer {
     }
 
     /// Writes a file to its end; `executable` is all that is kept of its mode.
-    pub(super) fn file(&mut self, raw: &[u8], executable: bool, content: &mut dyn Read) -> Result<(), UnpackError> {
+    pub(super) fn file(
+        &mut self,
+        raw: &[u8],
+        executable: bool,
+        content: &mut dyn Read,
+    ) -> Result<(), UnpackError> {
         let path = self.place(raw, Kind::File)?;
         let mode = if executable { 0o755 } else { 0o644 };
         let mut file = OpenOptions::new()
@@ -76,7 +85,12 @@ impl Writer {
         self.copy(raw, content, &mut file)
     }
 
-    fn copy(&mut self, raw: &[u8], content: &mut dyn Read, file: &mut File) -> Result<(), UnpackError> {
+    fn copy(
+        &mut self,
+        raw: &[u8],
+        content: &mut dyn Read,
+        file: &mut File,
+    ) -> Result<(), UnpackError> {
         loop {
             let read = match content.read(&mut self.buffer) {
                 Ok(0) => return Ok(()),
@@ -151,8 +165,15 @@ impl Writer {
         let (fold, exact) = keys(&parts);
         match self.known.get(&fold) {
             None => {}
-            Some((known, _)) if *known == exact => return Err(refused(raw, "a name that is there twice")),
-            Some(_) => return Err(refused(raw, "a name that differs from another in letter case or Unicode form only")),
+            Some((known, _)) if *known == exact => {
+                return Err(refused(raw, "a name that is there twice"));
+            }
+            Some(_) => {
+                return Err(refused(
+                    raw,
+                    "a name that differs from another in letter case or Unicode form only",
+                ));
+            }
         }
         self.add(fold, exact, kind)?;
         Ok(join(&self.root, &parts))
@@ -167,7 +188,10 @@ impl Writer {
                     return Err(refused(raw, "a folder where a file or link is"));
                 }
                 Some(_) => {
-                    return Err(refused(raw, "a folder that differs from another name in letter case or Unicode form only"));
+                    return Err(refused(
+                        raw,
+                        "a folder that differs from another name in letter case or Unicode form only",
+                    ));
                 }
                 None => {
                     self.add(fold, exact, Kind::Folder)?;

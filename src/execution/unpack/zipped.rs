@@ -17,7 +17,8 @@ const LONGEST_TARGET: u64 = 4096;
 /// Unpacks everything.
 pub(super) fn unpack(stream: impl Read + Seek, writer: &mut Writer) -> Result<(), UnpackError> {
     let allowed = Cell::new(LONGEST_DIRECTORY);
-    let mut archive = ZipArchive::new(Metered { stream, allowed: &allowed }).map_err(|error| broken(&error))?;
+    let mut archive =
+        ZipArchive::new(Metered { stream, allowed: &allowed }).map_err(|error| broken(&error))?;
     allowed.set(u64::MAX);
     if archive.has_duplicate_names() {
         return Err(UnpackError::Refused("it holds a name that is there twice".to_owned()));
