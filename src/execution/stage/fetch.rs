@@ -47,9 +47,8 @@ pub(super) fn fetch(
     loop {
         let before = transfer.received;
         tries += 1;
-        let trouble = match transfer.attempt(store)? {
-            None => return transfer.finish(),
-            Some(trouble) => trouble,
+        let Some(trouble) = transfer.attempt(store)? else {
+            return transfer.finish();
         };
         fruitless = if transfer.received > before { 0 } else { fruitless + 1 };
         let pause = trouble

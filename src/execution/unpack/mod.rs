@@ -88,15 +88,11 @@ fn format_of(archive: &Path) -> io::Result<&'static str> {
     let mut reader = BufReader::new(file);
     Ok(match head.get(..4) {
         Some([b'P', b'K', 3, 4] | [b'P', b'K', 5, 6]) => "zip",
-        Some([0x1f, 0x8b, 8, _]) => {
-            if is_tar(&head_of(MultiGzDecoder::new(&mut reader))) {
-                "tar.gz"
-            } else {
-                "file"
-            }
-        }
-        Some([0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]) => {
-            if is_tar(&head_of(zstandard::Frames::new(&mut reader))) { "tar.zst" } else { "file" }
+        Some([0x1f, 0x8b, 8, _]) if is_tar(&head_of(MultiGzDecoder::new(&mut reader))) => "tar.gz",
+        Some([0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18])
+            if is_tar(&head_of(zstandard::Frames::new(&mut reader))) =>
+        {
+            "tar.zst"
         }
         _ if is_tar(&head) => "tar",
         _ => "file",

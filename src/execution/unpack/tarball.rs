@@ -43,7 +43,6 @@ pub(super) fn unpack(stream: impl Read, writer: &mut Writer) -> Result<(), Unpac
         // Entries without a content may announce one: it is skipped with a name for an error.
         io::copy(&mut entry, &mut io::sink()).map_err(|error| broken(&error))?;
     }
-    drop(entries);
     allowed.set(u64::MAX);
     only_zeros(archive.into_inner())
 }

@@ -44,8 +44,10 @@ fn header(name: &[u8], kind: EntryType, mode: u32, size: u64) -> Header {
     header
 }
 
-/// Entries as (name, kind, mode, content or target).
-fn tar_of(entries: &[(&str, EntryType, u32, &str)]) -> Vec<u8> {
+/// Name, kind, mode, content or target.
+type Entry<'a> = (&'a str, EntryType, u32, &'a str);
+
+fn tar_of(entries: &[Entry<'_>]) -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     for (name, kind, mode, content) in entries {
         let is_link = matches!(kind, EntryType::Symlink | EntryType::Link);
@@ -163,7 +165,7 @@ fn what_is_no_archive_is_one_file() {
 fn what_is_not_safe_is_refused() {
     let file = EntryType::Regular;
     let link = EntryType::Symlink;
-    let cases: &[(&str, &[(&str, EntryType, u32, &str)])] = &[
+    let cases: &[(&str, &[Entry<'_>])] = &[
         ("an absolute path", &[("/etc/x", file, 0o644, "")]),
         ("`..`", &[("../x", file, 0o644, "")]),
         ("`..`", &[("a/../../x", file, 0o644, "")]),
