@@ -44,6 +44,8 @@ pub enum PredictionCommand {
     /// Check, review and submit
     #[command(subcommand)]
     Dispatch(DispatchCommand),
+    /// In the pod: fetch the inputs, check them, and put them in place
+    Stage(StageArgs),
     /// In the pod: start the runner, bound it, and report how it ended
     #[command(hide = true)]
     Run(RunArgs),
@@ -289,6 +291,47 @@ pub struct InitArgs {
     pub harness_image: Option<String>,
 }
 
+/// Fetch and check the inputs; the Job passes everything
+#[derive(Debug, Args)]
+pub struct StageArgs {
+    /// The mission that the mission document must name
+    #[arg(long, value_name = "ID", value_parser = parse_mission_id)]
+    pub mission_id: MissionId,
+    /// The evaluator that it must be for: sha256:DIGITS
+    #[arg(long, value_name = "DIGEST", value_parser = parse_evaluator_version)]
+    pub evaluator_version: Sha256Digest,
+    /// The search budget that it must have
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub max_seconds: u32,
+    /// The digest of the mission document
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub mission_sha256: Sha256Digest,
+    /// The digest of the snapshot, as it is fetched
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub snapshot_sha256: Sha256Digest,
+    /// The digest of the resume, as it is fetched
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub resume_sha256: Option<Sha256Digest>,
+    /// The pod's deadline, from its start
+    #[arg(long, value_name = "SECONDS")]
+    pub pod_deadline: u64,
+    /// How long staging may take
+    #[arg(long, value_name = "SECONDS")]
+    pub staging: u64,
+    /// What publication needs after the search
+    #[arg(long, value_name = "SECONDS")]
+    pub publication: u64,
+    /// The size of the inputs folder, such as 5Gi: archives and unpacked files lie there side by side
+    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
+    pub inputs_size: u64,
+    /// The folder that holds all volumes
+    #[arg(long, value_name = "DIR", default_value = crate::execution::places::ROOT)]
+    pub root: PathBuf,
+    /// Where to leave the reason of the end
+    #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
+    pub termination_log: PathBuf,
+}
+
 /// Start the runner; the Job passes everything
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -376,6 +419,10 @@ fn parse_image(text: &str) -> Result<String, String> {
 }
 
 /// A quantity of bytes, as the Job passes it.
+fn parse_digest(text: &str) -> Result<Sha256Digest, String> {
+    Sha256Digest::parse(text).map_err(|fault| in_words(&fault))
+}
+
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let quantity = Quantity::parse(text).map_err(|fault| in_words(&fault))?;
     quantity.whole().ok_or_else(|| "allowed: a whole number of bytes".to_owned())

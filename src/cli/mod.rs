@@ -20,6 +20,7 @@ mod run;
 mod sarif;
 mod schema;
 mod signals;
+mod stage;
 mod step;
 mod submit;
 mod terminal;
@@ -55,6 +56,9 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
             DispatchCommand::Render(options) => render::run(options),
             DispatchCommand::Submit(options) => submit::run(options),
         },
+        Command::Prediction(PredictionCommand::Stage(options)) => {
+            return stage::run(options).into();
+        }
         Command::Prediction(PredictionCommand::Run(options)) => return run::run(options).into(),
         Command::Init(options) => init::run(options),
         Command::Profiles(options) => profiles::run(options),
