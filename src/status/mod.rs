@@ -1,0 +1,22 @@
+//! Where an experiment stands and why.
+//!
+//! [`derive()`] is a pure function from what the API server holds to a [`Status`]; [`read`] reads it, [`follow`] waits
+//! for its end, [`listing`] lists all of a namespace.
+
+pub mod category;
+mod derive;
+mod failure;
+mod image;
+mod pending;
+mod report;
+mod steps;
+mod view;
+mod words;
+
+pub use category::Category;
+pub use derive::{Situation, derive};
+pub use report::{
+    Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, StepState,
+    StepStatus, Times,
+};
+pub use words::duration;
