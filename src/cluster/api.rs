@@ -151,6 +151,34 @@ impl Requests {
         }
     }
 
+    /// Watches the objects of one kind that a selector chooses, from `resource_version` on, or from how they are now;
+    /// the server ends the stream after `seconds`. A bookmark is a version without a change.
+    pub fn watch(
+        &self,
+        resource: Resource,
+        selector: (&'static str, String),
+        resource_version: Option<&str>,
+        seconds: u32,
+    ) -> Request {
+        let mut query = vec![
+            ("watch", "true".to_owned()),
+            ("allowWatchBookmarks", "true".to_owned()),
+            ("timeoutSeconds", seconds.to_string()),
+            selector,
+        ];
+        if let Some(version) = resource_version {
+            query.push(("resourceVersion", version.to_owned()));
+        }
+        Request {
+            method: Method::Get,
+            path: resource.collection(&self.namespace),
+            query,
+            body: None,
+            timeout: Duration::from_secs(u64::from(seconds)) + self.timeout,
+            expected: Expected::List(resource),
+        }
+    }
+
     /// Creates one object from its JSON; an unknown or a duplicate field is refused.
     pub fn create(
         &self,

@@ -6,7 +6,8 @@
 //! and decompression is not compiled in.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,6 +80,47 @@ impl Http {
         }
     }
 
+    /// Sends `request` once and hands on the answer line by line, as it comes, until `line` has heard enough.
+    ///
+    /// No more than one line is held, of at most [`LONGEST_ANSWER`] bytes; the whole may take as long as the request
+    /// allows. `Ok` is the end of the stream, `Err` how the request ended instead.
+    pub(super) fn stream(
+        &self,
+        request: &Request,
+        line: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Outcome> {
+        let failed = |error| unknown(why(error, request.timeout));
+        let message = to_message(request)
+            .map_err(|reason| unknown(Why::NotSent(NotSent::Malformed { reason })))?;
+        let timeout = Some(request.timeout);
+        let message = self.agent.configure_request(message).timeout_global(timeout).build();
+        let mut response = self.agent.run(message).map_err(failed)?;
+        if response.status() != http::StatusCode::OK {
+            let answer = read_whole(&mut response).map_err(failed)?;
+            return Err(classify(request, answer));
+        }
+        if line(b"").is_break() {
+            return Ok(());
+        }
+        let mut reader = BufReader::new(response.body_mut().as_reader());
+        let mut held = Vec::new();
+        loop {
+            held.clear();
+            let cut = |error: io::Error| unknown(Why::Cut { reason: error.to_string() });
+            let mut bounded = (&mut reader).take(LONGEST_ANSWER);
+            match bounded.read_until(b'\n', &mut held).map_err(cut)? {
+                0 => return Ok(()),
+                _ if held.last() != Some(&b'\n') => {
+                    return Err(unknown(Why::Cut {
+                        reason: "the last line has no end".to_owned(),
+                    }));
+                }
+                _ if line(&held).is_break() => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
     fn run(
         &self,
         message: http::Request<impl ureq::AsSendBody>,
@@ -86,23 +128,27 @@ impl Http {
     ) -> Result<RawAnswer, Error> {
         let message = self.agent.configure_request(message).timeout_global(Some(timeout)).build();
         let mut response = self.agent.run(message)?;
-        let field = |name| {
-            let value: Option<&http::HeaderValue> = response.headers().get(name);
-            value.and_then(|value| value.to_str().ok()).unwrap_or_default()
-        };
-        let mut answer = RawAnswer {
-            status: response.status().as_u16(),
-            media_type: headers::media_type(field(header::CONTENT_TYPE)),
-            retry_after: headers::retry_after(field(header::RETRY_AFTER)),
-            date: headers::date(field(header::DATE)),
-            warnings: headers::warnings(
-                response.headers().get_all(header::WARNING).iter().map(http::HeaderValue::as_bytes),
-            ),
-            body: Vec::new(),
-        };
-        answer.body = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec()?;
-        Ok(answer)
+        read_whole(&mut response)
     }
+}
+
+fn read_whole(response: &mut http::Response<ureq::Body>) -> Result<RawAnswer, Error> {
+    let field = |name| {
+        let value: Option<&http::HeaderValue> = response.headers().get(name);
+        value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+    };
+    let mut answer = RawAnswer {
+        status: response.status().as_u16(),
+        media_type: headers::media_type(field(header::CONTENT_TYPE)),
+        retry_after: headers::retry_after(field(header::RETRY_AFTER)),
+        date: headers::date(field(header::DATE)),
+        warnings: headers::warnings(
+            response.headers().get_all(header::WARNING).iter().map(http::HeaderValue::as_bytes),
+        ),
+        body: Vec::new(),
+    };
+    answer.body = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec()?;
+    Ok(answer)
 }
 
 fn unknown(why: Why) -> Outcome {

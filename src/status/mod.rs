@@ -8,6 +8,7 @@ mod derive;
 mod failure;
 mod image;
 mod pending;
+pub mod read;
 mod report;
 mod steps;
 mod view;
@@ -15,6 +16,7 @@ mod words;
 
 pub use category::Category;
 pub use derive::{Situation, derive};
+pub use read::{ReadError, Target, read};
 pub use report::{
     Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, StepState,
     StepStatus, Times,

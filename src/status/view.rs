@@ -27,7 +27,6 @@ pub(super) struct Condition {
 /// A Job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Job {
-    pub(super) name: String,
     pub(super) uid: String,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) annotations: BTreeMap<String, String>,
@@ -36,8 +35,6 @@ pub(super) struct Job {
     pub(super) is_suspended: bool,
     /// Seconds from its start.
     pub(super) deadline: Option<i64>,
-    /// Seconds from the pod's start on its node.
-    pub(super) pod_deadline: Option<i64>,
     pub(super) started: Option<Timestamp>,
     pub(super) completed: Option<Timestamp>,
     pub(super) active: i64,
@@ -117,7 +114,6 @@ pub(super) struct Event {
 impl Job {
     pub(super) fn read(object: &Value) -> Self {
         let mut job = Self {
-            name: text(object, "/metadata/name"),
             uid: text(object, "/metadata/uid"),
             labels: texts(object, "/metadata/labels"),
             annotations: texts(object, "/metadata/annotations"),
@@ -125,7 +121,6 @@ impl Job {
             is_being_deleted: !text(object, "/metadata/deletionTimestamp").is_empty(),
             is_suspended: object.pointer("/spec/suspend") == Some(&Value::Bool(true)),
             deadline: number(object, "/spec/activeDeadlineSeconds"),
-            pod_deadline: number(object, "/spec/template/spec/activeDeadlineSeconds"),
             started: time(object, "/status/startTime"),
             completed: time(object, "/status/completionTime"),
             active: number(object, "/status/active").unwrap_or(0),

@@ -1,0 +1,159 @@
+//! A watch: what changes, as the API server tells it, over one long answer.
+//!
+//! Only who changed is read, not how: whoever watches reads the objects again, so that a lost event costs time and
+//! never truth. Memory is one event.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::http::Http;
+use super::outcome::{Outcome, Status};
+use super::request::Request;
+
+/// Sends watches. It may outlive its connection, whose end ends them.
+#[derive(Clone)]
+pub struct Watcher {
+    pub(super) http: Arc<Http>,
+}
+
+impl std::fmt::Debug for Watcher {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Watcher").finish_non_exhaustive()
+    }
+}
+
+/// What a watch tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// The server has begun to watch.
+    Open,
+    /// Something was added, changed or deleted.
+    Changed(Changed),
+    /// Nothing changed up to this version.
+    Bookmark(String),
+}
+
+/// What changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
+    /// `metadata.labels`.
+    pub labels: std::collections::BTreeMap<String, String>,
+}
+
+/// How a watch ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WatchEnd {
+    /// By whoever watched.
+    Stopped,
+    /// By the server, as agreed or not: watch again from the last version.
+    Closed,
+    /// The server does not remember the version any more: watch again without one.
+    Expired,
+    /// The server said no.
+    Refused(Status),
+    /// Nobody knows; watch again a little later.
+    Failed(String),
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    object: Object,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Object {
+    metadata: Metadata,
+    code: i64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata {
+    name: String,
+    resource_version: String,
+    labels: std::collections::BTreeMap<String, String>,
+}
+
+impl Watcher {
+    /// Watches until `hear` has heard enough, the server ends it, or something breaks.
+    pub fn watch(
+        &self,
+        request: &Request,
+        hear: &mut dyn FnMut(Told) -> ControlFlow<()>,
+    ) -> WatchEnd {
+        let mut end = WatchEnd::Closed;
+        let streamed = self.http.stream(request, &mut |line| {
+            let told = match read(line) {
+                Ok(told) => told,
+                Err(why) => {
+                    end = why;
+                    return ControlFlow::Break(());
+                }
+            };
+            let heard = told.map_or(ControlFlow::Continue(()), &mut *hear);
+            if heard.is_break() {
+                end = WatchEnd::Stopped;
+            }
+            heard
+        });
+        match streamed {
+            Ok(()) => end,
+            Err(Outcome::Refused(status)) if status.code == 410 => WatchEnd::Expired,
+            Err(Outcome::Refused(status)) => WatchEnd::Refused(status),
+            Err(Outcome::Unknown(unknown)) => WatchEnd::Failed(unknown.to_string()),
+            Err(Outcome::Done(_)) => WatchEnd::Failed("no stream".to_owned()),
+        }
+    }
+}
+
+/// One line of the stream; the empty one stands for its beginning. A kind that is not known tells nothing.
+fn read(line: &[u8]) -> Result<Option<Told>, WatchEnd> {
+    if line.is_empty() {
+        return Ok(Some(Told::Open));
+    }
+    let line: Line = serde_json::from_slice(line)
+        .map_err(|error| WatchEnd::Failed(format!("an event that cannot be read: {error}")))?;
+    let metadata = line.object.metadata;
+    match line.kind.as_str() {
+        "ADDED" | "MODIFIED" | "DELETED" => Ok(Some(Told::Changed(Changed {
+            name: metadata.name,
+            resource_version: metadata.resource_version,
+            labels: metadata.labels,
+        }))),
+        "BOOKMARK" => Ok(Some(Told::Bookmark(metadata.resource_version))),
+        "ERROR" if line.object.code == 410 => Err(WatchEnd::Expired),
+        "ERROR" => Err(WatchEnd::Failed(format!("an error event of code {}", line.object.code))),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read() {
+        let changed = br#"{"type":"MODIFIED","object":{"kind":"Job","metadata":{"name":"a","resourceVersion":"7","labels":{"l":"v"}},"spec":{}}}"#;
+        let Ok(Some(Told::Changed(changed))) = read(changed) else { panic!("no change") };
+        assert_eq!((changed.name.as_str(), changed.resource_version.as_str()), ("a", "7"));
+        assert_eq!(changed.labels["l"], "v");
+        let bookmark = br#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}"#;
+        assert_eq!(read(bookmark), Ok(Some(Told::Bookmark("9".to_owned()))));
+        let gone = br#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#;
+        assert_eq!(read(gone), Err(WatchEnd::Expired));
+        let other = br#"{"type":"ERROR","object":{"code":500}}"#;
+        assert!(matches!(read(other), Err(WatchEnd::Failed(_))));
+        assert_eq!(read(br#"{"type":"NEWS"}"#), Ok(None));
+        assert!(matches!(read(b"{"), Err(WatchEnd::Failed(_))));
+    }
+}
