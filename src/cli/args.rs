@@ -27,7 +27,7 @@ pub enum Command {
     Prediction(PredictionCommand),
     /// List the resource profiles, or show one
     Profiles(ProfilesArgs),
-    /// Explain a problem code, a receipt outcome or an exit code
+    /// Explain a problem code, a receipt outcome, a category of a status or an exit code
     Explain(ExplainArgs),
     /// Print the JSON Schema of a file or of an output
     Schema(SchemaArgs),
@@ -50,6 +50,12 @@ pub enum DispatchCommand {
     Render(RenderArgs),
     /// Submit, each exactly once, and print receipts
     Submit(SubmitArgs),
+    /// Say where experiments stand and why; wait for their end or watch them
+    Status(StatusArgs),
+    /// List the experiments of a namespace: running, finished and pruned
+    List(ListArgs),
+    /// Print the output of an experiment's runner, or of another step
+    Logs(LogsArgs),
 }
 
 /// Which submissions
@@ -183,6 +189,9 @@ pub struct SubmitArgs {
     /// How many submissions at a time
     #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: u16,
+    /// Then wait until they are over, for at most this long (`30s`, `10m`, `2h`); without a duration for as long as it takes
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_wait)]
+    pub wait: Option<Wait>,
     /// Exit with 7 if the same Job is already there and has failed
     #[arg(long)]
     pub fail_if_failed: bool,
@@ -211,6 +220,130 @@ pub enum ReceiptOutput {
     Json,
 }
 
+/// How long to wait; nothing means for as long as it takes
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait(pub Option<Duration>);
+
+/// Where experiments stand
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["names", "submissions"]))]
+pub struct StatusArgs {
+    /// The Job's name, as the receipt shows it; may be repeated
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The submission, a directory of them (its regular *.json files), or `-` for standard input
+    #[arg(short = 'f', long = "submission", value_name = "FILE", num_args = 1..)]
+    pub submissions: Vec<PathBuf>,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// Wait until they are over, for at most this long (`30s`, `10m`, `2h`); without a duration for as long as it takes
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_wait)]
+    pub wait: Option<Wait>,
+    /// Print each change until they are over
+    #[arg(long)]
+    pub watch: bool,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = StatusOutput::Text)]
+    pub output: StatusOutput,
+}
+
+/// How `status` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatusOutput {
+    /// For people
+    Text,
+    /// One line for each
+    Wide,
+    /// The names alone, as kubectl takes them
+    Name,
+    /// One JSON document for each, one a line; while waiting one for each change
+    Json,
+    /// One YAML document for each
+    Yaml,
+}
+
+/// List experiments
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Only those in this phase; may be repeated
+    #[arg(long, value_name = "PHASE", value_parser = parse_phase)]
+    pub phase: Vec<crate::status::Phase>,
+    /// Only those of this mission
+    #[arg(long, value_name = "NAME")]
+    pub mission: Option<String>,
+    /// Only those created since: a time (RFC 3339) or so long ago (`30m`, `2h`, `7d`)
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
+    pub since: Option<Since>,
+    /// Only those whose image holds this text
+    #[arg(long, value_name = "TEXT")]
+    pub image: Option<String>,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ListOutput::Text)]
+    pub output: ListOutput,
+}
+
+/// From when on
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// A moment
+    Time(Timestamp),
+    /// So long before now
+    Ago(Duration),
+}
+
+/// How `list` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListOutput {
+    /// For people
+    Text,
+    /// With mission, image and digest
+    Wide,
+    /// The names alone, as kubectl takes them
+    Name,
+    /// One JSON document for each, one a line
+    Json,
+    /// For spreadsheets (RFC 4180)
+    Csv,
+}
+
+/// Print output
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// The Job's name, as the receipt shows it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// The step whose output is meant; `run`, which is the runner's, by default
+    #[arg(long, value_enum)]
+    pub step: Option<LogStep>,
+    /// Follow the output until the experiment is over; without `--step` that of all steps in turn
+    #[arg(short, long)]
+    pub follow: bool,
+    /// How many lines from the end
+    #[arg(long, value_name = "NUMBER", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub tail: u32,
+}
+
+/// A step of the pod
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogStep {
+    /// Fetching and checking the inputs
+    Stage,
+    /// The submission's own code
+    Run,
+    /// Publishing the result
+    Publish,
+}
+
 /// List or show profiles
 #[derive(Debug, Args)]
 pub struct ProfilesArgs {
@@ -236,7 +369,7 @@ pub enum ProfilesOutput {
 /// Explain a code
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A problem code, a receipt outcome or an exit code; all are listed without it
+    /// A problem code, a receipt outcome, a category of a status or an exit code; all are listed without it
     pub code: Option<String>,
 }
 
@@ -302,6 +435,10 @@ pub enum SchemaName {
     Validation,
     /// What is kept of a Job that was pruned
     Record,
+    /// One line of `status -o json`
+    Status,
+    /// One line of `list -o json`
+    Listing,
 }
 
 fn parse_attempt_id(text: &str) -> Result<AttemptId, String> {
@@ -331,6 +468,49 @@ fn in_words(fault: &Fault) -> String {
 
 fn parse_time(text: &str) -> Result<Timestamp, String> {
     crate::submission::parse_time(text).map_err(|fault| in_words(&fault))
+}
+
+fn parse_wait(text: &str) -> Result<Wait, String> {
+    if text.is_empty() {
+        return Ok(Wait(None));
+    }
+    parse_duration(text).map(|duration| Wait(Some(duration)))
+}
+
+fn parse_since(text: &str) -> Result<Since, String> {
+    parse_duration(text).map(Since::Ago).or_else(|_| {
+        parse_time(text)
+            .map(Since::Time)
+            .map_err(|why| format!("{why}; or so long ago: `30m`, `2h`, `7d`"))
+    })
+}
+
+fn parse_phase(text: &str) -> Result<crate::status::Phase, String> {
+    let phases = crate::status::Phase::ALL;
+    phases
+        .into_iter()
+        .find(|phase| phase.name() == text)
+        .ok_or_else(|| format!("allowed: {}", phases.map(crate::status::Phase::name).join(", ")))
+}
+
+/// `90`, `90s`, `10m`, `2h`, `7d`; at most 365 days.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let allowed = || {
+        "allowed: a whole number of `s`, `m`, `h` or `d`, such as `90s`, `10m`, `2h`, at most 365d"
+            .to_owned()
+    };
+    let digits = text.trim_end_matches(['s', 'm', 'h', 'd']);
+    let unit = match &text[digits.len()..] {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err(allowed()),
+    };
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse::<u64>().ok().filter(|_| is_number).ok_or_else(allowed)?;
+    let seconds = number.checked_mul(unit).filter(|seconds| *seconds <= 365 * 86_400);
+    seconds.map(Duration::from_secs).ok_or_else(allowed)
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

@@ -3,10 +3,13 @@
 //! One file a command. Nothing below this module prints, reads the environment or knows an exit code.
 
 pub mod args;
+mod connect;
 pub mod exit;
 mod explain;
 mod init;
 mod input;
+mod list;
+mod logs;
 mod neutral;
 mod problems;
 mod profiles;
@@ -15,6 +18,8 @@ mod receipts;
 mod render;
 mod schema;
 mod signals;
+mod status;
+mod statuses;
 mod submit;
 mod terminal;
 mod validate;
@@ -41,6 +46,9 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
             DispatchCommand::Validate(options) => validate::run(options),
             DispatchCommand::Render(options) => render::run(options),
             DispatchCommand::Submit(options) => submit::run(options),
+            DispatchCommand::Status(options) => status::run(options),
+            DispatchCommand::List(options) => list::run(options),
+            DispatchCommand::Logs(options) => logs::run(options),
         },
         Command::Init(options) => init::run(options),
         Command::Profiles(options) => profiles::run(options),
@@ -69,7 +77,7 @@ fn forbid_core_dumps() {
 fn stopped_by_clap(error: &clap::Error) -> Exit {
     let printed = error.print();
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && ["validate", "render", "submit"].contains(&word.as_str())
+        && ["validate", "render", "submit", "status", "list", "logs"].contains(&word.as_str())
     {
         terminal::say(Tone::Note, &format!("it is `harness prediction dispatch {word}`"));
     }

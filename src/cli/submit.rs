@@ -1,24 +1,25 @@
 //! `harness prediction dispatch submit`: every submission exactly once, one receipt each.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 
-use super::args::{ClusterArgs, DryRunMode, ReceiptOutput, SubmitArgs};
+use super::args::{DryRunMode, ReceiptOutput, StatusOutput, SubmitArgs};
 use super::exit::Exit;
 use super::input::{self, STANDARD_INPUT, Source};
 use super::terminal::{self, Tone};
-use super::{neutral, problems, profiles, receipts, signals};
+use super::{connect, problems, profiles, receipts, signals, status};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, Access, ConnectOptions, Connection};
+use crate::cluster::{Access, Connection};
 use crate::profile::Profiles;
 use crate::render;
+use crate::status::Target;
 use crate::submission::{Problem, SignedUrls, Submission};
 use crate::submit::batch::{self, Item};
 use crate::submit::receipt::Turn;
-use crate::submit::{Intent, Limits, Receipt};
+use crate::submit::{Intent, Limits, Receipt, ReceiptOutcome};
 
 /// A submission with its signatures, or what is wrong with it.
 struct Prepared {
@@ -50,9 +51,7 @@ pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
             }
         }
         DryRunMode::None | DryRunMode::Server => {
-            submit_items(&items, args)?.iter().for_each(|receipt| {
-                exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
-            });
+            exits.extend(submit_items(&items, args)?);
         }
     }
     Ok(Exit::most_urgent(exits))
@@ -171,13 +170,24 @@ fn rehearsed_here(item: &Item<'_>, args: &SubmitArgs) -> Receipt {
     Receipt::checked_here(turn, &plan, obstacles)
 }
 
-fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
+fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Exit>> {
     if items.is_empty() {
         return Ok(Vec::new());
     }
+    let exits = |receipts: &[Receipt]| -> Vec<Exit> {
+        receipts.iter().map(|it| Exit::of_receipt(it, args.fail_if_failed)).collect()
+    };
     let stop = signals::stop_flag()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let connection = match Connection::open(&connect_options(&args.cluster, args), &clock) {
+    let reads_stdin = args
+        .submissions
+        .submissions
+        .iter()
+        .chain(&args.signed)
+        .any(|path| path.as_os_str() == STANDARD_INPUT);
+    let access = if args.wait.is_some() { Access::SubmitAndWatch } else { Access::Submit };
+    let options = connect::options(&args.cluster, access, !reads_stdin);
+    let connection = match Connection::open(&options, &clock) {
         Ok(connection) => connection,
         Err(error) if error.is_usage() => return Err(error.into()),
         Err(error) => {
@@ -189,7 +199,7 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
             for receipt in &receipts {
                 print(receipt, args.output);
             }
-            return Ok(receipts);
+            return Ok(exits(&receipts));
         }
     };
     let progress = super::progress::Progress::start(items.len());
@@ -209,35 +219,29 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
             "stopped; the receipts say what is known, and running the same command again is safe",
         );
     }
-    Ok(receipts)
+    drop(progress);
+    let mut ends = exits(&receipts);
+    if let (Some(limit), DryRunMode::None) = (args.wait, args.dry_run) {
+        let targets = receipts.iter().filter_map(to_follow).collect();
+        let output = match args.output {
+            ReceiptOutput::Text => StatusOutput::Text,
+            ReceiptOutput::Json => StatusOutput::Json,
+        };
+        let waiting = status::Waiting { limit: limit.0, is_watching: false, output };
+        ends.extend(status::follow_to_the_end(
+            &clock, &options, connection, targets, waiting, &stop,
+        ));
+    }
+    Ok(ends)
 }
 
-fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
-    let context = match &cluster.context {
-        Some(name) => cluster::Context::Named(name.clone()),
-        None => cluster::Context::InCluster { token: cluster::SERVICE_ACCOUNT_TOKEN.into() },
-    };
-    let reads_stdin = args
-        .submissions
-        .submissions
-        .iter()
-        .chain(&args.signed)
-        .any(|path| path.as_os_str() == STANDARD_INPUT);
-    let stderr = Mutex::new(neutral::Stream::default());
-    ConnectOptions {
-        kubectl: cluster.kubectl.clone(),
-        kubeconfig: cluster.kubeconfig.clone(),
-        impersonate_user: cluster.impersonate_user.clone(),
-        impersonate_groups: cluster.impersonate_groups.clone(),
-        request_timeout: cluster.request_timeout,
-        stdin_is_free: !reads_stdin,
-        folders: input::temporary_folders(),
-        on_stderr: Some(Arc::new(move |bytes: &[u8]| {
-            let mut stream = stderr.lock().unwrap_or_else(PoisonError::into_inner);
-            terminal::pass_on(&stream.piece(&String::from_utf8_lossy(bytes)));
-        })),
-        ..ConnectOptions::new(context, cluster.namespace.as_str(), Access::Submit)
-    }
+/// The Job of a receipt whose experiment is under way or over.
+fn to_follow(receipt: &Receipt) -> Option<Target> {
+    let is_there =
+        matches!(receipt.outcome, ReceiptOutcome::Created | ReceiptOutcome::AlreadySubmitted);
+    let job = receipt.job.as_ref().filter(|_| is_there)?;
+    let digest = receipt.identity.as_ref().map(|identity| identity.submission_digest.clone());
+    Some(Target { name: job.name.clone(), uid: job.uid.clone(), submission_digest: digest })
 }
 
 fn print(receipt: &Receipt, output: ReceiptOutput) {

@@ -118,6 +118,27 @@ impl Requests {
         }
     }
 
+    /// Reads a container's output as it comes, all of it or its last lines, and follows it until the container ends.
+    pub fn stream_log(
+        &self,
+        pod: &str,
+        container: &str,
+        lines: Option<u32>,
+        follow: bool,
+        timeout: Duration,
+    ) -> Request {
+        let mut query = vec![("container", container.to_owned()), ("follow", follow.to_string())];
+        query.extend(lines.map(|lines| ("tailLines", lines.to_string())));
+        Request {
+            method: Method::Get,
+            path: format!("{}/log", self.path(Resource::Pods, pod)),
+            query,
+            body: None,
+            timeout,
+            expected: Expected::Log,
+        }
+    }
+
     /// Lists the events about one object, at most `limit` of them.
     pub fn list_events(&self, uid: &str, limit: u32) -> Request {
         let mut request = self.list(Resource::Events, "", limit, None);

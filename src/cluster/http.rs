@@ -6,7 +6,7 @@
 //! and decompression is not compiled in.
 
 use std::fmt;
-use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -80,14 +80,15 @@ impl Http {
         }
     }
 
-    /// Sends `request` once and hands on the answer line by line, as it comes, until `line` has heard enough.
+    /// Sends `request` once and hands on the bytes of the answer as they come, until `piece` has heard enough; the
+    /// first piece is empty and says that the server has begun.
     ///
-    /// No more than one line is held, of at most [`LONGEST_ANSWER`] bytes; the whole may take as long as the request
-    /// allows. `Ok` is the end of the stream, `Err` how the request ended instead.
+    /// The whole may take as long as the request allows. `Ok` is the end of the stream, `Err` how the request ended
+    /// instead.
     pub(super) fn stream(
         &self,
         request: &Request,
-        line: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+        piece: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<(), Outcome> {
         let failed = |error| unknown(why(error, request.timeout));
         let message = to_message(request)
@@ -99,24 +100,18 @@ impl Http {
             let answer = read_whole(&mut response).map_err(failed)?;
             return Err(classify(request, answer));
         }
-        if line(b"").is_break() {
+        if piece(b"").is_break() {
             return Ok(());
         }
-        let mut reader = BufReader::new(response.body_mut().as_reader());
-        let mut held = Vec::new();
+        let mut reader = response.body_mut().as_reader();
+        let mut buffer = vec![0; BUFFER];
         loop {
-            held.clear();
-            let cut = |error: io::Error| unknown(Why::Cut { reason: error.to_string() });
-            let mut bounded = (&mut reader).take(LONGEST_ANSWER);
-            match bounded.read_until(b'\n', &mut held).map_err(cut)? {
-                0 => return Ok(()),
-                _ if held.last() != Some(&b'\n') => {
-                    return Err(unknown(Why::Cut {
-                        reason: "the last line has no end".to_owned(),
-                    }));
-                }
-                _ if line(&held).is_break() => return Ok(()),
-                _ => {}
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) if piece(&buffer[..count]).is_break() => return Ok(()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(unknown(Why::Cut { reason: error.to_string() })),
             }
         }
     }

@@ -171,6 +171,11 @@ impl Connection {
         self.proxy.end();
     }
 
+    /// Whether kubectl is gone, so that only a new connection can help.
+    pub fn has_ended(&self) -> bool {
+        self.proxy.has_ended()
+    }
+
     /// The end of what kubectl has written to standard error: text that is not ours.
     pub fn stderr_tail(&self) -> String {
         self.proxy.stderr_tail()

@@ -89,6 +89,11 @@ impl Proxy {
         let _ = self.control.shutdown(Shutdown::Write);
     }
 
+    /// Whether kubectl is gone.
+    pub(super) fn has_ended(&self) -> bool {
+        self.output.as_ref().is_none_or(|output| output.wait_for_end(Duration::ZERO))
+    }
+
     fn wait_until_ready(
         &mut self,
         options: &ConnectOptions,

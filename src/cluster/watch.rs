@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::http::Http;
+use super::http::{Http, LONGEST_ANSWER};
 use super::outcome::{Outcome, Status};
 use super::request::Request;
 
@@ -92,19 +92,15 @@ impl Watcher {
         hear: &mut dyn FnMut(Told) -> ControlFlow<()>,
     ) -> WatchEnd {
         let mut end = WatchEnd::Closed;
-        let streamed = self.http.stream(request, &mut |line| {
-            let told = match read(line) {
-                Ok(told) => told,
-                Err(why) => {
-                    end = why;
-                    return ControlFlow::Break(());
-                }
-            };
-            let heard = told.map_or(ControlFlow::Continue(()), &mut *hear);
-            if heard.is_break() {
-                end = WatchEnd::Stopped;
-            }
+        let mut held = Vec::new();
+        let streamed = self.http.stream(request, &mut |piece| {
+            let heard = hear_lines(&mut held, piece, hear);
             heard
+                .or_else(|why| {
+                    end = why;
+                    Err(())
+                })
+                .map_or(ControlFlow::Break(()), ControlFlow::Continue)
         });
         match streamed {
             Ok(()) => end,
@@ -114,13 +110,45 @@ impl Watcher {
             Err(Outcome::Done(_)) => WatchEnd::Failed("no stream".to_owned()),
         }
     }
+
+    /// Hands on the output of a container as it comes, until `piece` has heard enough; the first piece is empty.
+    /// `Err` says how the request ended instead.
+    pub fn log(
+        &self,
+        request: &Request,
+        piece: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Outcome> {
+        self.http.stream(request, piece)
+    }
 }
 
-/// One line of the stream; the empty one stands for its beginning. A kind that is not known tells nothing.
-fn read(line: &[u8]) -> Result<Option<Told>, WatchEnd> {
-    if line.is_empty() {
-        return Ok(Some(Told::Open));
+/// Cuts pieces into lines; what has no end yet is held.
+fn hear_lines(
+    held: &mut Vec<u8>,
+    piece: &[u8],
+    hear: &mut dyn FnMut(Told) -> ControlFlow<()>,
+) -> Result<(), WatchEnd> {
+    if piece.is_empty() {
+        return if hear(Told::Open).is_break() { Err(WatchEnd::Stopped) } else { Ok(()) };
     }
+    for part in piece.split_inclusive(|byte| *byte == b'\n') {
+        held.extend_from_slice(part);
+        if held.len() as u64 > LONGEST_ANSWER {
+            return Err(WatchEnd::Failed("an event that is too long".to_owned()));
+        }
+        if held.last() == Some(&b'\n') {
+            let told = read(held)?;
+            held.clear();
+            if told.is_some_and(|told| hear(told).is_break()) {
+                return Err(WatchEnd::Stopped);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One line of the stream. A kind that is not known tells nothing.
+fn read(line: &[u8]) -> Result<Option<Told>, WatchEnd> {
     let line: Line = serde_json::from_slice(line)
         .map_err(|error| WatchEnd::Failed(format!("an event that cannot be read: {error}")))?;
     let metadata = line.object.metadata;

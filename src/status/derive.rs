@@ -116,6 +116,13 @@ pub fn derive(situation: &Situation) -> Status {
     present(situation, &seen, phase, diagnosis)
 }
 
+/// Where a Job and its pods stand, without events.
+pub(super) fn brief(job: &Job, mut pods: Vec<Pod>, pods_are_known: bool) -> (Phase, Diagnosis) {
+    pods.retain(|pod| pod.owner.is_empty() || pod.owner == job.uid);
+    pods.sort_by(|one, other| (other.created, &other.name).cmp(&(one.created, &one.name)));
+    verdict(&Seen { job, pods: &pods, pods_are_known, events: &[] })
+}
+
 fn verdict(seen: &Seen<'_>) -> (Phase, Diagnosis) {
     let job = seen.job;
     if job.condition("Complete").is_some() {

@@ -6,7 +6,9 @@
 pub mod category;
 mod derive;
 mod failure;
+pub mod follow;
 mod image;
+pub mod listing;
 mod pending;
 pub mod read;
 mod report;
@@ -16,6 +18,7 @@ mod words;
 
 pub use category::Category;
 pub use derive::{Situation, derive};
+pub use follow::{FollowEnd, Followed, Session, follow};
 pub use read::{ReadError, Target, read};
 pub use report::{
     Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, StepState,
