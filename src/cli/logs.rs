@@ -141,7 +141,7 @@ impl Reader<'_> {
     /// Prints the output of a step; a stream that breaks is taken up where it broke.
     fn print(&self, step: Step, status: &Status, target: &Target) -> Result<(), Exit> {
         let Some(pod) = &status.pod else {
-            self.say_gone(step, status);
+            say_gone(step, status);
             return Ok(());
         };
         let requests = self.connection.requests();
@@ -162,23 +162,23 @@ impl Reader<'_> {
             if self.is_stopped() {
                 return Err(Exit::Unknown);
             }
-            match streamed {
-                Ok(()) => break,
-                Err(Outcome::Refused(status_)) => {
-                    let why = neutral::lines(&status_.message);
+            let Err(outcome) = streamed else { break };
+            match *outcome {
+                Outcome::Done(_) => break,
+                Outcome::Refused(refusal) => {
+                    let why = neutral::lines(&refusal.message);
                     terminal::say(Tone::Warning, &format!("`{}`: {why}", step.name()));
-                    self.say_gone(step, status);
+                    say_gone(step, status);
                     break;
                 }
-                Err(_) if follow => {
+                Outcome::Unknown(_) if follow => {
                     self.clock.sleep(PAUSE);
                     self.look(target)?;
                 }
-                Err(Outcome::Unknown(unknown)) => {
+                Outcome::Unknown(unknown) => {
                     terminal::say(Tone::Error, &neutral::lines(&unknown.to_string()));
                     return Err(Exit::Unknown);
                 }
-                Err(Outcome::Done(_)) => break,
             }
         }
         output.end();
@@ -190,7 +190,7 @@ impl Reader<'_> {
         &self,
         request: &crate::cluster::Request,
         take: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), Box<Outcome>> {
         let watcher = self.connection.watcher();
         std::thread::scope(|scope| {
             let stream = scope.spawn(|| {
@@ -212,26 +212,21 @@ impl Reader<'_> {
             stream.join().expect("streaming does not panic")
         })
     }
+}
 
-    fn say_gone(&self, step: Step, status: &Status) {
-        let name = step.name();
-        let gone = if is_under_way(status) {
-            format!("there is no output of `{name}` yet: {}", status.diagnosis.sentence)
-        } else {
-            format!(
-                "the output of `{name}` is not there (any more); what is known: {}\nthe end of the runner's output is \
-                 kept in the evidence inside the result object{}",
-                status.diagnosis.sentence,
-                status
-                    .identity
-                    .result_object
-                    .as_ref()
-                    .map(|it| format!(", {it}"))
-                    .unwrap_or_default()
-            )
-        };
-        terminal::say(Tone::Note, &neutral::lines(&gone));
-    }
+fn say_gone(step: Step, status: &Status) {
+    let name = step.name();
+    let gone = if is_under_way(status) {
+        format!("there is no output of `{name}` yet: {}", status.diagnosis.sentence)
+    } else {
+        format!(
+            "the output of `{name}` is not there (any more); what is known: {}\nthe end of the runner's output is \
+             kept in the evidence inside the result object{}",
+            status.diagnosis.sentence,
+            status.identity.result_object.as_ref().map(|it| format!(", {it}")).unwrap_or_default()
+        )
+    };
+    terminal::say(Tone::Note, &neutral::lines(&gone));
 }
 
 fn is_under_way(status: &Status) -> bool {

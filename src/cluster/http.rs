@@ -89,16 +89,16 @@ impl Http {
         &self,
         request: &Request,
         piece: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<(), Outcome> {
-        let failed = |error| unknown(why(error, request.timeout));
+    ) -> Result<(), Box<Outcome>> {
+        let failed = |error| Box::new(unknown(why(error, request.timeout)));
         let message = to_message(request)
-            .map_err(|reason| unknown(Why::NotSent(NotSent::Malformed { reason })))?;
+            .map_err(|reason| Box::new(unknown(Why::NotSent(NotSent::Malformed { reason }))))?;
         let timeout = Some(request.timeout);
         let message = self.agent.configure_request(message).timeout_global(timeout).build();
         let mut response = self.agent.run(message).map_err(failed)?;
         if response.status() != http::StatusCode::OK {
             let answer = read_whole(&mut response).map_err(failed)?;
-            return Err(classify(request, answer));
+            return Err(Box::new(classify(request, answer)));
         }
         if piece(b"").is_break() {
             return Ok(());
@@ -111,7 +111,9 @@ impl Http {
                 Ok(count) if piece(&buffer[..count]).is_break() => return Ok(()),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(unknown(Why::Cut { reason: error.to_string() })),
+                Err(error) => {
+                    return Err(Box::new(unknown(Why::Cut { reason: error.to_string() })));
+                }
             }
         }
     }

@@ -56,7 +56,7 @@ pub enum WatchEnd {
     /// The server does not remember the version any more: watch again without one.
     Expired,
     /// The server said no.
-    Refused(Status),
+    Refused(Box<Status>),
     /// Nobody knows; watch again a little later.
     Failed(String),
 }
@@ -93,21 +93,20 @@ impl Watcher {
     ) -> WatchEnd {
         let mut end = WatchEnd::Closed;
         let mut held = Vec::new();
-        let streamed = self.http.stream(request, &mut |piece| {
-            let heard = hear_lines(&mut held, piece, hear);
-            heard
-                .or_else(|why| {
+        let streamed =
+            self.http.stream(request, &mut |piece| match hear_lines(&mut held, piece, hear) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(why) => {
                     end = why;
-                    Err(())
-                })
-                .map_or(ControlFlow::Break(()), ControlFlow::Continue)
-        });
-        match streamed {
-            Ok(()) => end,
-            Err(Outcome::Refused(status)) if status.code == 410 => WatchEnd::Expired,
-            Err(Outcome::Refused(status)) => WatchEnd::Refused(status),
-            Err(Outcome::Unknown(unknown)) => WatchEnd::Failed(unknown.to_string()),
-            Err(Outcome::Done(_)) => WatchEnd::Failed("no stream".to_owned()),
+                    ControlFlow::Break(())
+                }
+            });
+        let Err(outcome) = streamed else { return end };
+        match *outcome {
+            Outcome::Refused(status) if status.code == 410 => WatchEnd::Expired,
+            Outcome::Refused(status) => WatchEnd::Refused(Box::new(status)),
+            Outcome::Unknown(unknown) => WatchEnd::Failed(unknown.to_string()),
+            Outcome::Done(_) => WatchEnd::Failed("no stream".to_owned()),
         }
     }
 
@@ -117,7 +116,7 @@ impl Watcher {
         &self,
         request: &Request,
         piece: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), Box<Outcome>> {
         self.http.stream(request, piece)
     }
 }

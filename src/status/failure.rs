@@ -6,7 +6,7 @@ use super::report::{Basis, Diagnosis};
 use super::view::{Pod, State};
 use super::words::{cause, quoted, scheduler};
 use super::{image, pending, steps};
-use crate::execution::{self, Reason, Step};
+use crate::execution::{self, Category as StepEnd, Reason, Step};
 
 /// What `publish` says of the end: out of the runner's reach.
 pub(super) fn publish_reason(pod: &Pod) -> Option<Reason> {
@@ -34,17 +34,16 @@ pub(super) fn of_pod(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
 
 fn by_publish(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
     let reason = publish_reason(pod)?;
-    use execution::Category as Step_;
     match reason.category {
         // It means well what it did; the Job failed for another reason.
-        Step_::Succeeded => None,
+        StepEnd::Succeeded => None,
         // It saw that it was to stop, and not why; or that `run` is gone, and not why.
-        Step_::Stopped => by_pod(pod).or_else(|| Some(stated(&reason, Basis::StepMessage))),
-        Step_::NeverStarted | Step_::RunnerKilled => {
+        StepEnd::Stopped => by_pod(pod).or_else(|| Some(stated(&reason, Basis::StepMessage))),
+        StepEnd::NeverStarted | StepEnd::RunnerKilled => {
             let deeper = by_pod(pod).or_else(|| killed_or_unstarted(seen, pod, Step::Run));
             let hint = || {
                 let hint = reason_of(pod, Step::Run)?;
-                (hint.category == Step_::Environment).then(|| stated(&hint, Basis::RunMessage))
+                (hint.category == StepEnd::Environment).then(|| stated(&hint, Basis::RunMessage))
             };
             deeper.or_else(hint).or_else(|| Some(stated(&reason, Basis::StepMessage)))
         }

@@ -142,9 +142,9 @@ fn each(api: &dyn Api, resource: Resource, take: &mut dyn FnMut(Value)) -> Resul
                 restarts += 1;
                 token = None;
             }
-            Outcome::Refused(status) => return Err(ReadError::Refused(status)),
+            Outcome::Refused(status) => return Err(ReadError::Refused(Box::new(status))),
             Outcome::Unknown(Unknown { why: Why::TooLarge { .. }, .. }) if page > 1 => page /= 2,
-            Outcome::Unknown(unknown) => return Err(ReadError::Unknown(unknown)),
+            Outcome::Unknown(unknown) => return Err(ReadError::Unknown(Box::new(unknown))),
         }
     }
 }

@@ -150,8 +150,7 @@ fn phase_of(pod: &Pod) -> Phase {
     match (state(Step::Stage), state(Step::Run)) {
         (_, State::Running { .. }) => Phase::Running,
         (_, State::Terminated { .. }) => Phase::Publishing,
-        (State::Running { .. }, _) => Phase::Staging,
-        (State::Terminated { exit_code: Some(0), .. }, _) => Phase::Staging,
+        (State::Running { .. } | State::Terminated { exit_code: Some(0), .. }, _) => Phase::Staging,
         (State::Terminated { .. }, _) => Phase::Publishing,
         _ => Phase::Pending,
     }

@@ -36,9 +36,9 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReadError {
     /// The API server said no.
-    Refused(cluster::Status),
+    Refused(Box<cluster::Status>),
     /// No answer can be relied on.
-    Unknown(Unknown),
+    Unknown(Box<Unknown>),
 }
 
 impl std::fmt::Display for ReadError {
@@ -127,14 +127,14 @@ impl Reader<'_> {
             Outcome::Refused(status) if status.is_absence_of(Resource::Jobs, &target.name) => {
                 (None, status.date)
             }
-            Outcome::Refused(status) => return Err(ReadError::Refused(status)),
-            Outcome::Unknown(unknown) => return Err(ReadError::Unknown(unknown)),
+            Outcome::Refused(status) => return Err(ReadError::Refused(Box::new(status))),
+            Outcome::Unknown(unknown) => return Err(ReadError::Unknown(Box::new(unknown))),
         };
         let pods = match pods {
             Outcome::Done(answer) => Some(items(answer)),
             Outcome::Refused(_) => None,
             // A Job that is over is believed without its pods, but an answer that is late may come yet.
-            Outcome::Unknown(unknown) => return Err(ReadError::Unknown(unknown)),
+            Outcome::Unknown(unknown) => return Err(ReadError::Unknown(Box::new(unknown))),
         };
         // The record is written before the Job goes, so it is read after the Job was not found.
         let record = if job.is_none() { self.record(&target.name)? } else { None };
@@ -157,8 +157,8 @@ impl Reader<'_> {
             Outcome::Refused(status) if status.is_absence_of(Resource::ConfigMaps, name) => {
                 Ok(None)
             }
-            Outcome::Refused(status) => Err(ReadError::Refused(status)),
-            Outcome::Unknown(unknown) => Err(ReadError::Unknown(unknown)),
+            Outcome::Refused(status) => Err(ReadError::Refused(Box::new(status))),
+            Outcome::Unknown(unknown) => Err(ReadError::Unknown(Box::new(unknown))),
         }
     }
 

@@ -24,7 +24,8 @@ fn one(job: &Job, pod: Option<&Pod>, step: Step, now: Timestamp, is_over: bool) 
         Step::Publish => job.seconds("publish", "publication"),
     };
     let (shown, exit_code) = match state {
-        State::Running { .. } if is_over => (StepState::Unknown, None),
+        // Nobody says any more how it ended.
+        State::Running { .. } | State::Unsaid if is_over => (StepState::Unknown, None),
         // It listens beside `run`; its own work begins later.
         State::Running { .. } if step == Step::Publish && times.0.is_none() => {
             (StepState::Waiting, None)
@@ -34,9 +35,7 @@ fn one(job: &Job, pod: Option<&Pod>, step: Step, now: Timestamp, is_over: bool) 
             (StepState::Succeeded, *exit_code)
         }
         State::Terminated { exit_code, .. } => (StepState::Failed, *exit_code),
-        State::Waiting { .. } => (StepState::Waiting, None),
-        State::Unsaid if is_over => (StepState::Unknown, None),
-        State::Unsaid => (StepState::Waiting, None),
+        State::Waiting { .. } | State::Unsaid => (StepState::Waiting, None),
     };
     let seconds = match (times, shown) {
         ((Some(from), Some(to)), _) => Some(seconds_between(from, to)),
