@@ -10,13 +10,17 @@ use crate::situations::recorded;
 fn pointers(value: &Value, at: &str, into: &mut Vec<String>) {
     into.push(at.to_owned());
     match value {
-        Value::Object(members) => members.iter().for_each(|(key, inner)| {
-            pointers(inner, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), into)
-        }),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .for_each(|(index, inner)| pointers(inner, &format!("{at}/{index}"), into)),
+        Value::Object(members) => {
+            for (key, inner) in members {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                pointers(inner, &format!("{at}/{key}"), into);
+            }
+        }
+        Value::Array(items) => {
+            for (index, inner) in items.iter().enumerate() {
+                pointers(inner, &format!("{at}/{index}"), into);
+            }
+        }
         _ => {}
     }
 }
@@ -45,7 +49,8 @@ proptest! {
 
     #[test]
     fn nothing_makes_it_panic(which in any::<prop::sample::Index>(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..6)) {
-        let all = recorded();
+        static ALL: std::sync::OnceLock<Vec<(String, Situation, Value)>> = std::sync::OnceLock::new();
+        let all = ALL.get_or_init(recorded);
         let situation: &Situation = &all[which.index(all.len())].1;
         let mut document = json!({"job": situation.job, "pods": situation.pods, "events": situation.events, "record": situation.record});
         let odd = odd_values();
