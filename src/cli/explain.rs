@@ -92,7 +92,7 @@ fn story(word: &str) -> Option<String> {
         [(story, _)] => Some(story.clone()),
         several => {
             let several: Vec<String> =
-                several.iter().map(|(story, kind)| format!("As {kind}, {story}")).collect();
+                several.iter().map(|(story, kind)| format!("As {kind}:\n\n{story}")).collect();
             Some(several.join("\n\n"))
         }
     }
@@ -161,7 +161,12 @@ mod tests {
             assert!(told.insert(explanation), "{word} tells the story of another");
             let whole = story(&word).unwrap();
             assert!(whole.contains(summary), "{whole}");
-            assert!(whole.lines().skip(1).all(|line| line.chars().count() <= 80), "{whole}");
+            let is_head =
+                |line: &str| line.ends_with(&format!(": {summary}")) || line.starts_with(&word);
+            assert!(
+                whole.lines().all(|line| is_head(line) || line.chars().count() <= 80),
+                "{whole}"
+            );
             let is_new = words.insert(word.clone());
             assert!(is_new || index >= stories().len(), "{word} has two meanings");
         }

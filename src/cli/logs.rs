@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use super::args::{LogStep, LogsArgs};
 use super::exit::Exit;
 use super::terminal::{self, Tone};
-use super::{connect, neutral, signals, status};
+use super::{connect, neutral, signals};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{Access, Connection, Outcome};
 use crate::execution::Step;
@@ -257,7 +257,7 @@ impl Output {
         }
         self.printed += piece.len() as u64;
         self.ends_a_line = piece.last() == Some(&b'\n');
-        if !status::output_is_seen() {
+        if !terminal::is_seen() {
             terminal::raw(piece);
             return;
         }
@@ -273,7 +273,7 @@ impl Output {
 
     /// A prompt of the shell must not stand behind the last line.
     fn end(&self) {
-        if self.printed > 0 && !self.ends_a_line && status::output_is_seen() {
+        if self.printed > 0 && !self.ends_a_line && terminal::is_seen() {
             terminal::raw(b"\n");
         }
     }

@@ -1,6 +1,5 @@
 //! `harness prediction dispatch status`: where experiments stand and why, now or until they are over.
 
-use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -216,9 +215,4 @@ fn print(status: &Status, output: StatusOutput) {
             Err(error) => terminal::say(Tone::Error, &super::chain(&error)),
         },
     }
-}
-
-/// Whether foreign text goes to eyes.
-pub(super) fn output_is_seen() -> bool {
-    std::io::stdout().is_terminal()
 }

@@ -3,7 +3,7 @@
 //! Data goes to standard output, everything else to standard error. A reader that goes away (`| head`) ends
 //! the output quietly, as it does for `cat`.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
@@ -66,6 +66,11 @@ pub(super) fn raw(bytes: &[u8]) {
     if let Err(error) = output.write_all(bytes).and_then(|()| output.flush()) {
         note_failure(&error);
     }
+}
+
+/// Whether standard output goes to eyes.
+pub(super) fn is_seen() -> bool {
+    io::stdout().is_terminal()
 }
 
 /// Whether a reader has gone away.

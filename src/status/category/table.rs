@@ -113,7 +113,7 @@ categories! {
         "";
     RUNNING = "running",
         "the runner is at work",
-        "The step `run` runs the submission's code.",
+        "The step `run` runs the submission's code, within the budget that it was given.",
         "";
     PUBLISHING = "publishing",
         "the runner has ended and its result is being published",
