@@ -241,7 +241,7 @@ categories! {
         "trust only the result object; its evidence says which pod made it";
     CANCEL_REQUESTED = "cancel-requested",
         "somebody asked for the end, which is on its way",
-        "The Job was marked as cancelled and is not over yet.",
+        "The Job was marked as cancelled and is not over yet; what ends it takes a moment.",
         "wait";
     CANCELLED = "cancelled",
         "the experiment was ended on request",
