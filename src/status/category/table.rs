@@ -253,7 +253,7 @@ categories! {
         "wait, then look again";
     SUCCEEDED = "succeeded",
         "the runner succeeded and its result was published",
-        "The Job is complete: every step ended well.",
+        "The Job is complete: every step ended well, and the result object is there to be read.",
         "";
     FAILED = "failed",
         "the Job failed, and nothing that is left says why",
@@ -265,7 +265,7 @@ categories! {
         "";
     ABSENT = "absent",
         "there is no such experiment",
-        "No Job and no record of this name exist in the namespace.",
+        "No Job and no record of this name exist in the namespace that was asked.",
         "check the name, the namespace and the context; `harness prediction dispatch list` shows what there is";
     REPLACED = "replaced",
         "another Job stands under the same name",
