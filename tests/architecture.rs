@@ -130,6 +130,7 @@ fn is_pure(path: &str) -> bool {
     match layer(path) {
         "submission" | "profile" | "render" => true,
         "execution" => PURE_HALF_OF_EXECUTION.contains(&path),
+        "status" => !["status/read.rs", "status/listing.rs", "status/follow.rs"].contains(&path),
         "submit" => {
             let name = path.trim_start_matches("submit/");
             PURE_HALF_OF_SUBMIT.iter().any(|pure| {

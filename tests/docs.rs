@@ -236,6 +236,7 @@ fn the_code_map_names_every_folder_and_file() {
         "src/render",
         "src/cluster",
         "src/submit",
+        "src/status",
     ] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
@@ -406,4 +407,17 @@ fn dependencies_are_explained_one_by_one() {
         .map(|dependency| name(dependency).to_owned())
         .collect();
     assert_same(&first_cells(&text("docs/dependencies.md")), direct, "docs/dependencies.md");
+}
+
+#[test]
+fn the_page_on_status_has_every_phase_and_category_as_the_code_says_it() {
+    let page = text("docs/status.md");
+    for phase in harness::status::Phase::ALL {
+        assert!(page.contains(&format!("\n| `{}` | ", phase.name())), "{}", phase.name());
+    }
+    for category in harness::status::Category::all() {
+        let remedy = if category.remedy().is_empty() { "nothing" } else { category.remedy() };
+        let row = format!("\n| `{}` | {} | {remedy} |\n", category.name(), category.summary());
+        assert!(page.contains(&row), "docs/status.md has no row{row}");
+    }
 }

@@ -1,13 +1,19 @@
 //! The command line as clap reads it: types only, nothing is done here. Doc comments are the help.
 
+mod values;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
-use crate::profile::Quantity;
-use crate::submission::{AttemptId, Fault, MissionId, Namespace, PinnedImage, Sha256Digest};
+use crate::submission::{AttemptId, MissionId, Namespace, Sha256Digest};
+use values::{
+    parse_attempt_id, parse_bytes, parse_digest, parse_evaluator_version, parse_image,
+    parse_mission_id, parse_namespace, parse_phase, parse_seconds, parse_since, parse_time,
+    parse_wait,
+};
 
 /// Dispatch research experiments to Kubernetes, each at most once
 #[derive(Debug, Parser)]
@@ -28,7 +34,7 @@ pub enum Command {
     Prediction(PredictionCommand),
     /// List the resource profiles, or show one
     Profiles(ProfilesArgs),
-    /// Explain a problem code, a receipt outcome or an exit code
+    /// Explain a problem code, a receipt outcome, a category of a status or an exit code
     Explain(ExplainArgs),
     /// Print the JSON Schema of a file or of an output
     Schema(SchemaArgs),
@@ -60,6 +66,12 @@ pub enum DispatchCommand {
     Render(RenderArgs),
     /// Submit, each exactly once, and print receipts
     Submit(SubmitArgs),
+    /// Say where experiments stand and why; wait for their end or watch them
+    Status(StatusArgs),
+    /// List the experiments of a namespace: running, finished and pruned
+    List(ListArgs),
+    /// Print the output of an experiment's runner, or of another step
+    Logs(LogsArgs),
 }
 
 /// Which submissions
@@ -195,6 +207,9 @@ pub struct SubmitArgs {
     /// How many submissions at a time
     #[arg(short, long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: u16,
+    /// Then wait until they are over, for at most this long (`30s`, `10m`, `2h`); without a duration for as long as it takes
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_wait)]
+    pub wait: Option<Wait>,
     /// Exit with 7 if the same Job is already there and has failed
     #[arg(long)]
     pub fail_if_failed: bool,
@@ -223,6 +238,130 @@ pub enum ReceiptOutput {
     Json,
 }
 
+/// How long to wait; nothing means for as long as it takes
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait(pub Option<Duration>);
+
+/// Where experiments stand
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["names", "submissions"]))]
+pub struct StatusArgs {
+    /// The Job's name, as the receipt shows it; may be repeated
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The submission, a directory of them (its regular *.json files), or `-` for standard input
+    #[arg(short = 'f', long = "submission", value_name = "FILE", num_args = 1..)]
+    pub submissions: Vec<PathBuf>,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// Wait until they are over, for at most this long (`30s`, `10m`, `2h`); without a duration for as long as it takes
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_wait)]
+    pub wait: Option<Wait>,
+    /// Print each change until they are over
+    #[arg(long)]
+    pub watch: bool,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = StatusOutput::Text)]
+    pub output: StatusOutput,
+}
+
+/// How `status` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatusOutput {
+    /// For people
+    Text,
+    /// One line for each
+    Wide,
+    /// The names alone, as kubectl takes them
+    Name,
+    /// One JSON document for each, one a line; while waiting one for each change
+    Json,
+    /// One YAML document for each
+    Yaml,
+}
+
+/// List experiments
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Only those in this phase; may be repeated
+    #[arg(long, value_name = "PHASE", value_parser = parse_phase)]
+    pub phase: Vec<crate::status::Phase>,
+    /// Only those of this mission
+    #[arg(long, value_name = "NAME")]
+    pub mission: Option<String>,
+    /// Only those created since: a time (RFC 3339) or so long ago (`30m`, `2h`, `7d`)
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
+    pub since: Option<Since>,
+    /// Only those whose image holds this text
+    #[arg(long, value_name = "TEXT")]
+    pub image: Option<String>,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ListOutput::Text)]
+    pub output: ListOutput,
+}
+
+/// From when on
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// A moment
+    Time(Timestamp),
+    /// So long before now
+    Ago(Duration),
+}
+
+/// How `list` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListOutput {
+    /// For people
+    Text,
+    /// With mission, image and digest
+    Wide,
+    /// The names alone, as kubectl takes them
+    Name,
+    /// One JSON document for each, one a line
+    Json,
+    /// For spreadsheets (RFC 4180)
+    Csv,
+}
+
+/// Print output
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// The Job's name, as the receipt shows it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// The step whose output is meant; `run`, which is the runner's, by default
+    #[arg(long, value_enum)]
+    pub step: Option<LogStep>,
+    /// Follow the output until the experiment is over; without `--step` that of all steps in turn
+    #[arg(short, long)]
+    pub follow: bool,
+    /// How many lines from the end
+    #[arg(long, value_name = "NUMBER", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub tail: u32,
+}
+
+/// A step of the pod
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogStep {
+    /// Fetching and checking the inputs
+    Stage,
+    /// The submission's own code
+    Run,
+    /// Publishing the result
+    Publish,
+}
+
 /// List or show profiles
 #[derive(Debug, Args)]
 pub struct ProfilesArgs {
@@ -248,7 +387,7 @@ pub enum ProfilesOutput {
 /// Explain a code
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A problem code, a receipt outcome or an exit code; all are listed without it
+    /// A problem code, a receipt outcome, a category of a status or an exit code; all are listed without it
     pub code: Option<String>,
 }
 
@@ -384,6 +523,10 @@ pub enum SchemaName {
     Validation,
     /// What is kept of a Job that was pruned
     Record,
+    /// One line of `status -o json`
+    Status,
+    /// One line of `list -o json`
+    Listing,
 }
 
 /// Print a completion script
@@ -399,50 +542,4 @@ pub struct CompletionsArgs {
 pub struct ManArgs {
     /// The command, word by word, such as `prediction dispatch submit`; harness itself without it
     pub command: Vec<String>,
-}
-
-fn parse_attempt_id(text: &str) -> Result<AttemptId, String> {
-    AttemptId::parse(text).map_err(|fault| in_words(&fault))
-}
-
-fn parse_mission_id(text: &str) -> Result<MissionId, String> {
-    MissionId::parse(text).map_err(|fault| in_words(&fault))
-}
-
-fn parse_evaluator_version(text: &str) -> Result<Sha256Digest, String> {
-    Sha256Digest::parse_prefixed(text).map_err(|fault| in_words(&fault))
-}
-
-/// Checks an image and keeps its spelling.
-fn parse_image(text: &str) -> Result<String, String> {
-    PinnedImage::parse(text).map(|_| text.to_owned()).map_err(|fault| in_words(&fault))
-}
-
-/// A quantity of bytes, as the Job passes it.
-fn parse_digest(text: &str) -> Result<Sha256Digest, String> {
-    Sha256Digest::parse(text).map_err(|fault| in_words(&fault))
-}
-
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    let quantity = Quantity::parse(text).map_err(|fault| in_words(&fault))?;
-    quantity.whole().ok_or_else(|| "allowed: a whole number of bytes".to_owned())
-}
-
-fn parse_namespace(text: &str) -> Result<Namespace, String> {
-    Namespace::parse(text).map_err(|fault| in_words(&fault))
-}
-
-fn in_words(fault: &Fault) -> String {
-    format!("found {}; allowed: {}", fault.found, fault.allowed)
-}
-
-fn parse_time(text: &str) -> Result<Timestamp, String> {
-    crate::submission::parse_time(text).map_err(|fault| in_words(&fault))
-}
-
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<u64>() {
-        Ok(seconds @ 1..=600) => Ok(Duration::from_secs(seconds)),
-        _ => Err("allowed: whole seconds from 1 to 600".to_owned()),
-    }
 }

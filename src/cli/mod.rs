@@ -4,10 +4,13 @@
 
 pub mod args;
 mod completions;
+mod connect;
 pub mod exit;
 mod explain;
 mod init;
 mod input;
+mod list;
+mod logs;
 mod man;
 mod neutral;
 mod notes;
@@ -21,6 +24,8 @@ mod sarif;
 mod schema;
 mod signals;
 mod stage;
+mod status;
+mod statuses;
 mod step;
 mod submit;
 mod terminal;
@@ -55,6 +60,9 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
             DispatchCommand::Validate(options) => validate::run(options),
             DispatchCommand::Render(options) => render::run(options),
             DispatchCommand::Submit(options) => submit::run(options),
+            DispatchCommand::Status(options) => status::run(options),
+            DispatchCommand::List(options) => list::run(options),
+            DispatchCommand::Logs(options) => logs::run(options),
         },
         Command::Prediction(PredictionCommand::Stage(options)) => {
             return stage::run(options).into();
@@ -102,7 +110,7 @@ fn forbid_core_dumps() {
 fn stopped_by_clap(error: &clap::Error) -> Exit {
     let printed = error.print();
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && ["validate", "render", "submit"].contains(&word.as_str())
+        && ["validate", "render", "submit", "status", "list", "logs"].contains(&word.as_str())
     {
         terminal::say(Tone::Note, &format!("it is `harness prediction dispatch {word}`"));
     }

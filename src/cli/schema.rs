@@ -21,6 +21,8 @@ fn text(name: SchemaName) -> &'static str {
         SchemaName::Receipt => include_str!("../../schemas/receipt.json"),
         SchemaName::Validation => include_str!("../../schemas/validation.json"),
         SchemaName::Record => include_str!("../../schemas/record.json"),
+        SchemaName::Status => include_str!("../../schemas/status.json"),
+        SchemaName::Listing => include_str!("../../schemas/listing.json"),
     }
 }
 

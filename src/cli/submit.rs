@@ -6,20 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 
-use super::args::{ClusterArgs, DryRunMode, ReceiptOutput, SubmitArgs};
+use super::args::{DryRunMode, ReceiptOutput, StatusOutput, SubmitArgs};
 use super::exit::Exit;
 use super::input::{self, STANDARD_INPUT, Source};
 use super::notes::Notes;
 use super::terminal::{self, Tone};
-use super::{neutral, profiles, receipts, signals};
+use super::{connect, profiles, receipts, signals, status};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, Access, ConnectOptions, Connection};
+use crate::cluster::{Access, Connection};
 use crate::profile::Profiles;
 use crate::render;
+use crate::status::Target;
 use crate::submission::{Problem, SignedUrls, Submission};
 use crate::submit::batch::{self, Item};
 use crate::submit::receipt::Turn;
-use crate::submit::{Intent, Limits, Receipt};
+use crate::submit::{Intent, Limits, Receipt, ReceiptOutcome};
 
 /// A submission with its signatures, or what is wrong with it.
 struct Prepared {
@@ -30,11 +31,13 @@ struct Prepared {
     overlay: Option<String>,
 }
 
-/// Prints each receipt as it comes and keeps only what it means for the exit code.
+/// Prints each receipt as it comes and keeps only what it means for the exit code, and what is to be waited for.
 struct Receipts {
     output: ReceiptOutput,
     fail_if_failed: bool,
+    is_waiting: bool,
     exits: Mutex<Vec<Exit>>,
+    targets: Mutex<Vec<Target>>,
 }
 
 impl Receipts {
@@ -44,7 +47,19 @@ impl Receipts {
             ReceiptOutput::Json => terminal::data(&receipts::for_programs(receipt)),
         }
         let exit = Exit::of_receipt(receipt, self.fail_if_failed);
-        self.exits.lock().unwrap_or_else(PoisonError::into_inner).push(exit);
+        self.ended([exit]);
+        if self.is_waiting {
+            let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+            targets.extend(to_follow(receipt));
+        }
+    }
+
+    fn ended(&self, exits: impl IntoIterator<Item = Exit>) {
+        self.exits.lock().unwrap_or_else(PoisonError::into_inner).extend(exits);
+    }
+
+    fn take_targets(&self) -> Vec<Target> {
+        std::mem::take(&mut self.targets.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn exit(self) -> Exit {
@@ -66,7 +81,9 @@ pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     let receipts = Receipts {
         output: args.output,
         fail_if_failed: args.fail_if_failed,
+        is_waiting: args.wait.is_some(),
         exits: Mutex::default(),
+        targets: Mutex::default(),
     };
     let items = plan(&prepared, &profiles, args, &receipts);
     match args.dry_run {
@@ -196,7 +213,15 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> R
     }
     let stop = signals::stop_flag()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let connection = match Connection::open(&connect_options(&args.cluster, args), &clock) {
+    let reads_stdin = args
+        .submissions
+        .submissions
+        .iter()
+        .chain(&args.signed)
+        .any(|path| path.as_os_str() == STANDARD_INPUT);
+    let access = if args.wait.is_some() { Access::SubmitAndWatch } else { Access::Submit };
+    let options = connect::options(&args.cluster, access, !reads_stdin);
+    let connection = match Connection::open(&options, &clock) {
         Ok(connection) => connection,
         Err(error) if error.is_usage() => return Err(error.into()),
         Err(error) => {
@@ -225,38 +250,26 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> R
             "stopped; the receipts say what is known, and running the same command again is safe",
         );
     }
+    drop(progress);
+    if let (Some(limit), DryRunMode::None) = (args.wait, args.dry_run) {
+        let output = match args.output {
+            ReceiptOutput::Text => StatusOutput::Text,
+            ReceiptOutput::Json => StatusOutput::Json,
+        };
+        let waiting = status::Waiting { limit: limit.0, is_watching: false, output };
+        let targets = receipts.take_targets();
+        receipts.ended(status::follow_to_the_end(
+            &clock, &options, connection, targets, waiting, &stop,
+        ));
+    }
     Ok(())
 }
 
-fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
-    let context = match &cluster.context {
-        Some(name) => cluster::Context::Named(name.clone()),
-        None => cluster::Context::InCluster { token: cluster::SERVICE_ACCOUNT_TOKEN.into() },
-    };
-    let reads_stdin = args
-        .submissions
-        .submissions
-        .iter()
-        .chain(&args.signed)
-        .any(|path| path.as_os_str() == STANDARD_INPUT);
-    let stderr = Mutex::new(neutral::Stream::default());
-    ConnectOptions {
-        kubectl: cluster.kubectl.clone(),
-        kubeconfig: cluster.kubeconfig.clone(),
-        impersonate_user: cluster.impersonate_user.clone(),
-        impersonate_groups: cluster.impersonate_groups.clone(),
-        request_timeout: cluster.request_timeout,
-        stdin_is_free: !reads_stdin,
-        folders: input::temporary_folders(),
-        on_stderr: Some(Arc::new(move |bytes: &[u8]| {
-            let said = String::from_utf8_lossy(bytes);
-            // The error that the command ends with says it, and what to do.
-            if said.lines().all(cluster::says_context_is_missing) {
-                return;
-            }
-            let mut stream = stderr.lock().unwrap_or_else(PoisonError::into_inner);
-            terminal::pass_on(&stream.piece(&said));
-        })),
-        ..ConnectOptions::new(context, cluster.namespace.as_str(), Access::Submit)
-    }
+/// The Job of a receipt whose experiment is under way or over.
+fn to_follow(receipt: &Receipt) -> Option<Target> {
+    let is_there =
+        matches!(receipt.outcome, ReceiptOutcome::Created | ReceiptOutcome::AlreadySubmitted);
+    let job = receipt.job.as_ref().filter(|_| is_there)?;
+    let digest = receipt.identity.as_ref().map(|identity| identity.submission_digest.clone());
+    Some(Target { name: job.name.clone(), uid: job.uid.clone(), submission_digest: digest })
 }

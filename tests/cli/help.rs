@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::kit::{harness, repository};
 
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 15] = [
     &[],
     &["init"],
     &["prediction"],
@@ -12,6 +12,9 @@ const COMMANDS: [&[&str]; 12] = [
     &["prediction", "dispatch", "validate"],
     &["prediction", "dispatch", "render"],
     &["prediction", "dispatch", "submit"],
+    &["prediction", "dispatch", "status"],
+    &["prediction", "dispatch", "list"],
+    &["prediction", "dispatch", "logs"],
     &["profiles"],
     &["explain"],
     &["schema"],

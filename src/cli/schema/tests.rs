@@ -12,13 +12,15 @@ use crate::submit::receipt::{self, ProblemReceipt, Turn};
 use crate::submit::record::{self, Record};
 use crate::submit::{Receipt, ReceiptOutcome};
 
-const NAMES: [(SchemaName, &str); 6] = [
+const NAMES: [(SchemaName, &str); 8] = [
     (SchemaName::Submission, "submission"),
     (SchemaName::Signed, "signed"),
     (SchemaName::Profile, "profile"),
     (SchemaName::Receipt, "receipt"),
     (SchemaName::Validation, "validation"),
     (SchemaName::Record, "record"),
+    (SchemaName::Status, "status"),
+    (SchemaName::Listing, "listing"),
 ];
 
 /// The schema of what we write: every field is there, perhaps with null.
@@ -51,6 +53,10 @@ fn generated(name: SchemaName) -> Value {
         SchemaName::Receipt => of_output::<Receipt>(receipt::SCHEMA_VERSION),
         SchemaName::Validation => of_output::<Validation<'_>>("prediction_validation.v1"),
         SchemaName::Record => of_output::<Record>(record::SCHEMA_VERSION),
+        SchemaName::Status => of_output::<crate::status::Status>(crate::status::SCHEMA_VERSION),
+        SchemaName::Listing => {
+            of_output::<crate::status::listing::Row>(crate::status::listing::SCHEMA_VERSION)
+        }
     }
 }
 
