@@ -15,6 +15,7 @@ pub mod cli;
 pub mod clock;
 pub mod cluster;
 pub mod execution;
+pub mod ledger;
 pub mod profile;
 pub mod render;
 pub mod submission;

@@ -190,6 +190,7 @@ fn imports_point_one_way() {
         "main",
         "lib",
         "cli",
+        "ledger",
         "status",
         "execution",
         "submit",

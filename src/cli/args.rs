@@ -50,6 +50,12 @@ pub enum DispatchCommand {
     Render(RenderArgs),
     /// Submit, each exactly once, and print receipts
     Submit(SubmitArgs),
+    /// End an experiment and keep that it ran, so that nothing starts it again
+    Cancel(CancelArgs),
+    /// Free the identity of an experiment that provably never ran
+    Release(ReleaseArgs),
+    /// Replace Jobs that ended long ago by their records, and remove their Secrets
+    Prune(PruneArgs),
 }
 
 /// Which submissions
@@ -211,6 +217,78 @@ pub enum ReceiptOutput {
     Json,
 }
 
+/// Which experiment
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("experiment").required(true).args(["name", "submission"]))]
+pub struct ExperimentArgs {
+    /// The Job's name: `prediction-` and 32 hexadecimal digits
+    #[arg(value_name = "NAME", value_parser = parse_job_name)]
+    pub name: Option<String>,
+    /// The submission that it came from, or `-` for standard input; it needs no signatures
+    #[arg(short = 'f', long = "submission", value_name = "FILE")]
+    pub submission: Option<PathBuf>,
+}
+
+/// End an experiment
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// Which experiment
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Do not ask; required where nobody can be asked
+    #[arg(short, long)]
+    pub yes: bool,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
+    pub output: ReceiptOutput,
+}
+
+/// Free an identity
+#[derive(Debug, Args)]
+pub struct ReleaseArgs {
+    /// Which experiment
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Do not ask; required where nobody can be asked
+    #[arg(short, long)]
+    pub yes: bool,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
+    pub output: ReceiptOutput,
+}
+
+/// Prune
+#[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// How long a Job must have been finished by the server's clock, such as 12h or 30d; at least 1h
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = parse_retention)]
+    pub older_than: Duration,
+    /// Remove only Secrets that nothing needs any more; Jobs stay
+    #[arg(long)]
+    pub secrets_only: bool,
+    /// Change nothing: say what would go
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask; required where nobody can be asked
+    #[arg(short, long)]
+    pub yes: bool,
+    /// How many experiments at a time
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=32))]
+    pub jobs: u16,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
+    pub output: ReceiptOutput,
+}
+
 /// List or show profiles
 #[derive(Debug, Args)]
 pub struct ProfilesArgs {
@@ -323,6 +401,38 @@ fn parse_image(text: &str) -> Result<String, String> {
 
 fn parse_namespace(text: &str) -> Result<Namespace, String> {
     Namespace::parse(text).map_err(|fault| in_words(&fault))
+}
+
+fn parse_job_name(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("job/").unwrap_or(text);
+    let digits = name.strip_prefix("prediction-").unwrap_or_default();
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    if digits.len() == 32 && digits.bytes().all(is_digit) {
+        Ok(name.to_owned())
+    } else {
+        Err("allowed: `prediction-` and 32 hexadecimal digits, as the receipt names the Job"
+            .to_owned())
+    }
+}
+
+/// Whole minutes, hours, days or weeks, one unit.
+fn parse_retention(text: &str) -> Result<Duration, String> {
+    let wrong = || "allowed: a whole number and m, h, d or w, at least 1h, such as 7d".to_owned();
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let minutes = match unit {
+        "m" => 1,
+        "h" => 60,
+        "d" => 24 * 60,
+        "w" => 7 * 24 * 60,
+        _ => return Err(wrong()),
+    };
+    let number = number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number);
+    let number: u64 = number.and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
+    let retention = number.checked_mul(minutes * 60).map(Duration::from_secs).ok_or_else(wrong)?;
+    if retention < crate::ledger::survey::LEAST_RETENTION || number > 1_000_000 {
+        return Err(wrong());
+    }
+    Ok(retention)
 }
 
 fn in_words(fault: &Fault) -> String {

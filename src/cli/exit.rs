@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::ledger::LedgerOutcome;
 use crate::submit::{Receipt, ReceiptOutcome};
 
 /// How a command ends. The numbers are frozen.
@@ -23,11 +24,13 @@ pub enum Exit {
     Unknown,
     /// The experiment itself failed, or was cancelled.
     Failed,
+    /// There is no such experiment.
+    Missing,
 }
 
 impl Exit {
     /// Every code that a command can end with today, most urgent first: the order for several submissions.
-    pub const BY_URGENCY: [Self; 8] = [
+    pub const BY_URGENCY: [Self; 9] = [
         Self::Bug,
         Self::Usage,
         Self::Unknown,
@@ -35,6 +38,7 @@ impl Exit {
         Self::Refused,
         Self::Invalid,
         Self::Failed,
+        Self::Missing,
         Self::Done,
     ];
 
@@ -49,6 +53,7 @@ impl Exit {
             Self::Refused => 5,
             Self::Unknown => 6,
             Self::Failed => 7,
+            Self::Missing => 9,
         }
     }
 
@@ -71,6 +76,7 @@ impl Exit {
                 "outcome unknown or cluster unreachable; running the same command again is safe"
             }
             Self::Failed => "the experiment itself failed, or was cancelled",
+            Self::Missing => "there is no such experiment",
         }
     }
 
@@ -106,6 +112,9 @@ again: it reads what is there and never makes a second Job."
             Self::Failed => {
                 "The experiment was cancelled, or, with `--fail-if-failed`, is there already and has failed."
             }
+            Self::Missing => {
+                "The namespace holds neither a Job nor a record of this name. Check name, context and namespace."
+            }
         }
     }
 
@@ -126,6 +135,28 @@ again: it reads what is there and never makes a second Job."
             ReceiptOutcome::Refused => Self::Refused,
             ReceiptOutcome::Unknown | ReceiptOutcome::NotStarted => Self::Unknown,
             ReceiptOutcome::Invalid => Self::Invalid,
+        }
+    }
+
+    /// The exit code of one receipt of `cancel`, `release` or `prune`.
+    pub fn of_ledger(outcome: LedgerOutcome) -> Self {
+        match outcome {
+            LedgerOutcome::CancelRequested
+            | LedgerOutcome::Cancelled
+            | LedgerOutcome::AlreadyFinished
+            | LedgerOutcome::Released
+            | LedgerOutcome::Pruned
+            | LedgerOutcome::AlreadyRecorded
+            | LedgerOutcome::SecretsRemoved
+            | LedgerOutcome::Kept
+            | LedgerOutcome::WouldPrune
+            | LedgerOutcome::WouldRemoveSecrets => Self::Done,
+            LedgerOutcome::NotReleased | LedgerOutcome::Conflict => Self::Conflict,
+            LedgerOutcome::Refused => Self::Refused,
+            LedgerOutcome::Incomplete | LedgerOutcome::Unknown | LedgerOutcome::NotStarted => {
+                Self::Unknown
+            }
+            LedgerOutcome::Missing => Self::Missing,
         }
     }
 

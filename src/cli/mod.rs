@@ -7,6 +7,7 @@ pub mod exit;
 mod explain;
 mod init;
 mod input;
+mod ledger;
 mod neutral;
 mod problems;
 mod profiles;
@@ -41,6 +42,9 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
             DispatchCommand::Validate(options) => validate::run(options),
             DispatchCommand::Render(options) => render::run(options),
             DispatchCommand::Submit(options) => submit::run(options),
+            DispatchCommand::Cancel(options) => ledger::cancel(options),
+            DispatchCommand::Release(options) => ledger::release(options),
+            DispatchCommand::Prune(options) => ledger::prune(options),
         },
         Command::Init(options) => init::run(options),
         Command::Profiles(options) => profiles::run(options),
@@ -69,7 +73,7 @@ fn forbid_core_dumps() {
 fn stopped_by_clap(error: &clap::Error) -> Exit {
     let printed = error.print();
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && ["validate", "render", "submit"].contains(&word.as_str())
+        && ["validate", "render", "submit", "cancel", "release", "prune"].contains(&word.as_str())
     {
         terminal::say(Tone::Note, &format!("it is `harness prediction dispatch {word}`"));
     }

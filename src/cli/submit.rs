@@ -213,16 +213,25 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
 }
 
 fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
-    let context = match &cluster.context {
-        Some(name) => cluster::Context::Named(name.clone()),
-        None => cluster::Context::InCluster { token: cluster::SERVICE_ACCOUNT_TOKEN.into() },
-    };
     let reads_stdin = args
         .submissions
         .submissions
         .iter()
         .chain(&args.signed)
         .any(|path| path.as_os_str() == STANDARD_INPUT);
+    options_for(cluster, Access::Submit, !reads_stdin)
+}
+
+/// How a command with this access reaches the cluster.
+pub(super) fn options_for(
+    cluster: &ClusterArgs,
+    access: Access,
+    stdin_is_free: bool,
+) -> ConnectOptions {
+    let context = match &cluster.context {
+        Some(name) => cluster::Context::Named(name.clone()),
+        None => cluster::Context::InCluster { token: cluster::SERVICE_ACCOUNT_TOKEN.into() },
+    };
     let stderr = Mutex::new(neutral::Stream::default());
     ConnectOptions {
         kubectl: cluster.kubectl.clone(),
@@ -230,13 +239,13 @@ fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
         impersonate_user: cluster.impersonate_user.clone(),
         impersonate_groups: cluster.impersonate_groups.clone(),
         request_timeout: cluster.request_timeout,
-        stdin_is_free: !reads_stdin,
+        stdin_is_free,
         folders: input::temporary_folders(),
         on_stderr: Some(Arc::new(move |bytes: &[u8]| {
             let mut stream = stderr.lock().unwrap_or_else(PoisonError::into_inner);
             terminal::pass_on(&stream.piece(&String::from_utf8_lossy(bytes)));
         })),
-        ..ConnectOptions::new(context, cluster.namespace.as_str(), Access::Submit)
+        ..ConnectOptions::new(context, cluster.namespace.as_str(), access)
     }
 }
 

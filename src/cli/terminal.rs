@@ -84,3 +84,9 @@ pub(super) fn say(tone: Tone, text: &str) {
 pub(super) fn pass_on(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
+
+/// Asks a person, on standard error and without an end of line.
+pub(super) fn ask(question: &str) {
+    let mut error = anstream::stderr().lock();
+    let _ = error.write_all(question.as_bytes()).and_then(|()| error.flush());
+}
