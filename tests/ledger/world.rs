@@ -84,9 +84,12 @@ pub(crate) fn pod(place: &Place, name: &str) -> Value {
     found.remove(0)
 }
 
-/// What a scheduler does.
+/// What a scheduler does. A pod on a node that does not exist would be collected after a while.
 #[track_caller]
 pub(crate) fn bind(place: &Place, pod: &Value) {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "by-hand"}});
+    let (status, answer) = place.cluster.admin_post("/api/v1/nodes", &node);
+    assert!(matches!(status, 201 | 409), "{answer:#}");
     let name = pod["metadata"]["name"].as_str().unwrap();
     let binding = json!({
         "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
