@@ -124,6 +124,7 @@ fn is_pure(path: &str) -> bool {
     ];
     match layer(path) {
         "submission" | "profile" | "render" => true,
+        "ledger" => !matches!(path, "ledger/drive.rs" | "ledger/survey.rs" | "ledger/mod.rs"),
         "execution" => PURE_HALF_OF_EXECUTION.contains(&path),
         "submit" => {
             let name = path.trim_start_matches("submit/");

@@ -70,6 +70,13 @@ fn every_outcome_and_exit_code_has_one_row() {
 }
 
 #[test]
+fn every_outcome_of_the_ledger_has_one_row() {
+    let outcomes = harness::ledger::LedgerOutcome::ALL.iter().map(|one| one.name().to_owned());
+    let document = text("docs/ledger.md");
+    assert_same(&first_cells(section(&document, "Receipts")), outcomes, "docs/ledger.md");
+}
+
+#[test]
 fn the_order_of_exit_codes_is_the_documented_one() {
     let order: Vec<String> =
         Exit::BY_URGENCY.iter().map(|exit| exit.number().to_string()).collect();
@@ -222,6 +229,7 @@ fn the_code_map_names_every_folder_and_file() {
         "src/render",
         "src/cluster",
         "src/submit",
+        "src/ledger",
     ] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();

@@ -449,3 +449,44 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
         _ => Err("allowed: whole seconds from 1 to 600".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retention_is_at_least_an_hour() {
+        for (text, hours) in [("1h", 1), ("60m", 1), ("7d", 168), ("2w", 336), ("0001h", 1)] {
+            assert_eq!(parse_retention(text), Ok(Duration::from_hours(hours)), "{text}");
+        }
+        for wrong in [
+            "",
+            "h",
+            "7",
+            "-1d",
+            "+7d",
+            "59m",
+            "0d",
+            "1.5h",
+            "7 d",
+            "7D",
+            "1h1m",
+            "99999999999999999999d",
+            "ä",
+        ] {
+            assert!(parse_retention(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_job_is_named_as_receipts_name_it() {
+        let name = format!("prediction-{}", "0a".repeat(16));
+        assert_eq!(parse_job_name(&name), Ok(name.clone()));
+        assert_eq!(parse_job_name(&format!("job/{name}")), Ok(name.clone()));
+        for wrong in
+            ["", "prediction-", "../x", &name[1..], &name.to_uppercase(), &format!("{name}0")]
+        {
+            assert!(parse_job_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -129,3 +129,6 @@ fn never_said(pod: &PodFact) -> Result<(), Doubtful> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

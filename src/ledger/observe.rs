@@ -290,3 +290,6 @@ pub fn secret(live: &Value) -> SecretFact {
 fn recorded(live: &Value) -> RecordFact {
     RecordFact { record: record::read(live), is_immutable: live["immutable"] == true }
 }
+
+#[cfg(test)]
+mod tests;

@@ -201,3 +201,6 @@ pub fn carry_out(
     });
     receipts.into_inner().expect("all workers have ended").into_values().collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use crate::kit::harness;
 
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: [&[&str]; 13] = [
     &[],
     &["init"],
     &["prediction"],
@@ -10,6 +10,9 @@ const COMMANDS: [&[&str]; 10] = [
     &["prediction", "dispatch", "validate"],
     &["prediction", "dispatch", "render"],
     &["prediction", "dispatch", "submit"],
+    &["prediction", "dispatch", "cancel"],
+    &["prediction", "dispatch", "release"],
+    &["prediction", "dispatch", "prune"],
     &["profiles"],
     &["explain"],
     &["schema"],

@@ -120,10 +120,10 @@ fn kill_at(case: Case, prepared: &Prepared, number: u32, lands: bool) -> bool {
     let harness = prepared.place.harness_through(&proxy);
     let mut command = harness.dispatch(&arguments(case, &prepared.name));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let came = until(PATIENCE, || {
+    let went_on = until(PATIENCE, || {
         proxy.exchanges().len() >= number as usize || child.try_wait().unwrap().is_some()
     });
-    assert!(came, "{case:?} neither went on nor ended");
+    assert!(went_on, "{case:?} neither went on nor ended");
     let reached = proxy.exchanges().len() >= number as usize;
     child.kill().unwrap();
     child.wait().unwrap();

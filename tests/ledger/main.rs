@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod cancel;
 #[cfg(test)]
+mod in_cluster;
+#[cfg(test)]
 mod interrupted;
 #[cfg(test)]
 #[path = "../kit/mod.rs"]

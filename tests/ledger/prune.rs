@@ -20,8 +20,8 @@ fn as_the_pruner_a_finished_job_becomes_a_record() {
     let dry = harness.run(&["prune", "--dry-run"]).expect(0, "would_prune");
     assert_eq!(dry["secrets"].as_array().unwrap().len(), 1);
     place.assert_holds(1, 1);
-    let pruned = harness.run(&PRUNE).expect(0, "pruned");
-    assert_eq!(pruned["job"]["uid"], job);
+    let receipt = harness.run(&PRUNE).expect(0, "pruned");
+    assert_eq!(receipt["job"]["uid"], job);
     let record = assert_pruned(&place, &name, &job, "succeeded");
     assert_eq!(record["recorded_by"], pruner.name.as_str());
     // Nothing is left to do, and nothing comes back.

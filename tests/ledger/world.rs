@@ -17,17 +17,20 @@ pub(crate) fn submitted(place: &Place, sample: &Sample) -> String {
     created["job"]["name"].as_str().unwrap().to_owned()
 }
 
-/// A user with the rules of a role of `manifests/cluster`, and no other.
-pub(crate) fn user(place: &Place, role: &str) -> User {
+/// The rules of a role of `manifests/cluster`.
+pub(crate) fn rules(role: &str) -> Value {
     let path = format!("{}/manifests/cluster/role-{role}.yaml", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
-    let rules = text
-        .split("\n---\n")
+    text.split("\n---\n")
         .map(|document| serde_yaml::from_str::<Value>(document).unwrap())
         .find(|document| document["kind"] == "Role")
         .unwrap()["rules"]
-        .clone();
-    place.cluster.user(&[Grant::in_namespace(&place.namespace.name, rules)]).unwrap()
+        .clone()
+}
+
+/// A user with the rules of a role of `manifests/cluster`, and no other.
+pub(crate) fn user(place: &Place, role: &str) -> User {
+    place.cluster.user(&[Grant::in_namespace(&place.namespace.name, rules(role))]).unwrap()
 }
 
 /// Writes a status until no controller's write comes in between.

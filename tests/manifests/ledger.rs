@@ -271,7 +271,7 @@ fn a_protected_namespace_can_be_deleted() {
     assert!(until(PATIENCE, gone), "{:#}", shared().admin_get(&own).1);
 }
 
-/// The CronJob of the pruner passes the Pod Security of its namespace, and its account has the pruner's rights.
+/// The `CronJob` of the pruner passes the Pod Security of its namespace, and its account has the pruner's rights.
 #[test]
 fn the_nightly_pruner_can_start() {
     let cluster = research();

@@ -15,6 +15,7 @@ use crate::clock::START;
 use crate::crowd::{Cluster, Variant, moment, refusal};
 
 /// What matters of a Job's life for those who end it.
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Life {
     /// It waits for its queue.

@@ -135,23 +135,23 @@ impl Protocol {
                 let ending = self.done();
                 self.end(ending)
             }
-            Some(found) => match found.terminating.clone() {
-                Some(finalizers) => {
-                    self.job = Some(found);
-                    match self.delay(&unclear(""), now) {
-                        Some(after) => Action::Send { after, requests: vec![Request::ReadJob] },
-                        None => self.end(Self::leaving(&finalizers)),
-                    }
-                }
-                // A Secret may have come since; the list is made again before the Job is tried again.
-                None => {
-                    let doubt = unclear("the Job was deleted and still stands");
-                    match self.delay(&doubt, now) {
-                        Some(after) => self.list_secrets(licence, after),
-                        None => self.end(Ending::Unknown(doubt)),
-                    }
-                }
-            },
+            Some(found) => self.still_there(licence, found, now),
+        }
+    }
+
+    fn still_there(&mut self, licence: Licence, found: JobFact, now: &Moment) -> Action {
+        if let Some(finalizers) = found.terminating.clone() {
+            self.job = Some(found);
+            return match self.delay(&unclear(""), now) {
+                Some(after) => Action::Send { after, requests: vec![Request::ReadJob] },
+                None => self.end(Self::leaving(&finalizers)),
+            };
+        }
+        // A Secret may have come since; the list is made again before the Job is tried again.
+        let doubt = unclear("the Job was deleted and still stands");
+        match self.delay(&doubt, now) {
+            Some(after) => self.list_secrets(licence, after),
+            None => self.end(Ending::Unknown(doubt)),
         }
     }
 
