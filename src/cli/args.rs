@@ -380,6 +380,8 @@ pub enum SchemaName {
     Validation,
     /// What is kept of a Job that was pruned
     Record,
+    /// One line of `cancel`, `release` or `prune` with `-o json`
+    Ledger,
 }
 
 fn parse_attempt_id(text: &str) -> Result<AttemptId, String> {

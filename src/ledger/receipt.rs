@@ -15,6 +15,7 @@ pub const SCHEMA_VERSION: &str = "prediction_ledger_receipt.v1";
 
 /// How it ended. The names are frozen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerOutcome {
     /// Its end was asked for, and has not come yet.
@@ -101,6 +102,7 @@ impl LedgerOutcome {
 
 /// What is known about one experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LedgerReceipt {
     /// `prediction_ledger_receipt.v1`.
     pub schema_version: &'static str,
@@ -128,6 +130,7 @@ pub struct LedgerReceipt {
 
 /// The Job, as it was last seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LedgerJob {
     /// Its name.
     pub name: String,
@@ -143,6 +146,7 @@ pub struct LedgerJob {
 
 /// The namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LedgerNamespace {
     /// Its name.
     pub name: String,

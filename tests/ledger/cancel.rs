@@ -1,6 +1,10 @@
 //! An experiment is ended, and that it ran stays.
 
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+
 use harness_test_cluster::until;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
 use crate::kit::{Place, Sample};
@@ -103,4 +107,37 @@ fn what_has_ended_or_is_not_there_is_left_alone() {
     let watcher = place.harness_as(&user(&place, "watcher"));
     let fresh = submitted(&place, &Sample::new("attempt-2"));
     watcher.run(&["cancel", &fresh, "--yes"]).expect(5, "refused");
+}
+
+/// Runs a command with a terminal as its standard input, on which a person types this line.
+fn typed(place: &Place, arguments: &[&str], line: &str) -> crate::kit::Run {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let terminal = OpenOptions::new().read(true).write(true).open(name).unwrap();
+    let harness = place.harness();
+    let mut command = harness.dispatch(arguments);
+    command.stdin(terminal);
+    let mut person = File::from(ours);
+    person.write_all(format!("{line}\n").as_bytes()).unwrap();
+    let output = command.output().unwrap();
+    crate::kit::Run::new(&command, &output)
+}
+
+#[test]
+fn a_person_is_asked() {
+    let place = Place::new("cancel-asked");
+    let name = submitted(&place, &Sample::new("attempt-1"));
+    let before = place.get("jobs", &name)["metadata"]["annotations"].clone();
+    for no in ["", "n", "no", "what?"] {
+        for arguments in [vec!["cancel", &name], vec!["release", &name], vec!["prune"]] {
+            let run = typed(&place, &arguments, no);
+            assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{no:?}: {run}");
+            assert!(run.stderr.contains("[y/N]"), "{run}");
+            assert!(run.stderr.contains(&place.namespace.name), "{run}");
+        }
+    }
+    assert_eq!(place.get("jobs", &name)["metadata"]["annotations"], before);
+    typed(&place, &["cancel", &name], "y").expect(0, "cancel_requested");
 }
