@@ -8,13 +8,14 @@
 //! ```
 //!
 //! `submission`, `profile`, `render` and the deciding half of `submit` do no I/O, read no clock and no
-//! environment: same input, same bytes. `execution` is what the same binary does inside the pod. Imports point one way, `cli -> submit -> cluster -> render ->
+//! environment: same input, same bytes. `ledger` ends what stands. `execution` is what the same binary does inside the pod. Imports point one way, `cli -> submit -> cluster -> render ->
 //! submission`, and `tests/architecture.rs` holds them to it. `docs/architecture.md` is the map.
 
 pub mod cli;
 pub mod clock;
 pub mod cluster;
 pub mod execution;
+pub mod ledger;
 pub mod profile;
 pub mod render;
 pub mod status;

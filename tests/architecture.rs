@@ -129,6 +129,7 @@ fn is_pure(path: &str) -> bool {
     ];
     match layer(path) {
         "submission" | "profile" | "render" => true,
+        "ledger" => !matches!(path, "ledger/drive.rs" | "ledger/survey.rs" | "ledger/mod.rs"),
         "execution" => PURE_HALF_OF_EXECUTION.contains(&path),
         "status" => !["status/read.rs", "status/listing.rs", "status/follow.rs"].contains(&path),
         "submit" => {
@@ -196,6 +197,7 @@ fn imports_point_one_way() {
         "main",
         "lib",
         "cli",
+        "ledger",
         "status",
         "execution",
         "submit",

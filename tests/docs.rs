@@ -84,6 +84,13 @@ fn every_exit_code_of_a_step_has_one_row() {
 }
 
 #[test]
+fn every_outcome_of_the_ledger_has_one_row() {
+    let outcomes = harness::ledger::LedgerOutcome::ALL.iter().map(|one| one.name().to_owned());
+    let document = text("docs/ledger.md");
+    assert_same(&first_cells(section(&document, "Receipts")), outcomes, "docs/ledger.md");
+}
+
+#[test]
 fn the_order_of_exit_codes_is_the_documented_one() {
     let order: Vec<String> =
         Exit::BY_URGENCY.iter().map(|exit| exit.number().to_string()).collect();
@@ -237,6 +244,7 @@ fn the_code_map_names_every_folder_and_file() {
         "src/cluster",
         "src/submit",
         "src/status",
+        "src/ledger",
     ] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();

@@ -1,5 +1,8 @@
 //! The command line as clap reads it: types only, nothing is done here. Doc comments are the help.
 
+mod follow;
+mod ledger;
+mod pod;
 mod values;
 
 use std::path::PathBuf;
@@ -9,10 +12,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
 use crate::submission::{AttemptId, MissionId, Namespace, Sha256Digest};
+pub use follow::*;
+pub use ledger::*;
+pub use pod::*;
 use values::{
-    parse_attempt_id, parse_bytes, parse_digest, parse_evaluator_version, parse_image,
-    parse_mission_id, parse_namespace, parse_phase, parse_seconds, parse_since, parse_time,
-    parse_wait,
+    parse_attempt_id, parse_evaluator_version, parse_image, parse_mission_id, parse_namespace,
+    parse_seconds, parse_time, parse_wait,
 };
 
 /// Dispatch research experiments to Kubernetes, each at most once
@@ -72,6 +77,12 @@ pub enum DispatchCommand {
     List(ListArgs),
     /// Print the output of an experiment's runner, or of another step
     Logs(LogsArgs),
+    /// End an experiment and keep that it ran, so that nothing starts it again
+    Cancel(CancelArgs),
+    /// Free the identity of an experiment that provably never ran
+    Release(ReleaseArgs),
+    /// Replace Jobs that ended long ago by their records, and remove their Secrets
+    Prune(PruneArgs),
 }
 
 /// Which submissions
@@ -238,130 +249,6 @@ pub enum ReceiptOutput {
     Json,
 }
 
-/// How long to wait; nothing means for as long as it takes
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait(pub Option<Duration>);
-
-/// Where experiments stand
-#[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["names", "submissions"]))]
-pub struct StatusArgs {
-    /// The Job's name, as the receipt shows it; may be repeated
-    #[arg(value_name = "NAME")]
-    pub names: Vec<String>,
-    /// The submission, a directory of them (its regular *.json files), or `-` for standard input
-    #[arg(short = 'f', long = "submission", value_name = "FILE", num_args = 1..)]
-    pub submissions: Vec<PathBuf>,
-    /// Which cluster
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-    /// Which profiles
-    #[command(flatten)]
-    pub profiles: ProfileArgs,
-    /// Wait until they are over, for at most this long (`30s`, `10m`, `2h`); without a duration for as long as it takes
-    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_wait)]
-    pub wait: Option<Wait>,
-    /// Print each change until they are over
-    #[arg(long)]
-    pub watch: bool,
-    /// How to print
-    #[arg(short, long, value_enum, default_value_t = StatusOutput::Text)]
-    pub output: StatusOutput,
-}
-
-/// How `status` prints
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StatusOutput {
-    /// For people
-    Text,
-    /// One line for each
-    Wide,
-    /// The names alone, as kubectl takes them
-    Name,
-    /// One JSON document for each, one a line; while waiting one for each change
-    Json,
-    /// One YAML document for each
-    Yaml,
-}
-
-/// List experiments
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    /// Which cluster
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-    /// Only those in this phase; may be repeated
-    #[arg(long, value_name = "PHASE", value_parser = parse_phase)]
-    pub phase: Vec<crate::status::Phase>,
-    /// Only those of this mission
-    #[arg(long, value_name = "NAME")]
-    pub mission: Option<String>,
-    /// Only those created since: a time (RFC 3339) or so long ago (`30m`, `2h`, `7d`)
-    #[arg(long, value_name = "TIME", value_parser = parse_since)]
-    pub since: Option<Since>,
-    /// Only those whose image holds this text
-    #[arg(long, value_name = "TEXT")]
-    pub image: Option<String>,
-    /// How to print
-    #[arg(short, long, value_enum, default_value_t = ListOutput::Text)]
-    pub output: ListOutput,
-}
-
-/// From when on
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
-    /// A moment
-    Time(Timestamp),
-    /// So long before now
-    Ago(Duration),
-}
-
-/// How `list` prints
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ListOutput {
-    /// For people
-    Text,
-    /// With mission, image and digest
-    Wide,
-    /// The names alone, as kubectl takes them
-    Name,
-    /// One JSON document for each, one a line
-    Json,
-    /// For spreadsheets (RFC 4180)
-    Csv,
-}
-
-/// Print output
-#[derive(Debug, Args)]
-pub struct LogsArgs {
-    /// The Job's name, as the receipt shows it
-    #[arg(value_name = "NAME")]
-    pub name: String,
-    /// Which cluster
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-    /// The step whose output is meant; `run`, which is the runner's, by default
-    #[arg(long, value_enum)]
-    pub step: Option<LogStep>,
-    /// Follow the output until the experiment is over; without `--step` that of all steps in turn
-    #[arg(short, long)]
-    pub follow: bool,
-    /// How many lines from the end
-    #[arg(long, value_name = "NUMBER", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub tail: u32,
-}
-
-/// A step of the pod
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogStep {
-    /// Fetching and checking the inputs
-    Stage,
-    /// The submission's own code
-    Run,
-    /// Publishing the result
-    Publish,
-}
-
 /// List or show profiles
 #[derive(Debug, Args)]
 pub struct ProfilesArgs {
@@ -430,76 +317,6 @@ pub struct InitArgs {
     pub harness_image: Option<String>,
 }
 
-/// Fetch and check the inputs; the Job passes everything
-#[derive(Debug, Args)]
-pub struct StageArgs {
-    /// The mission that the mission document must name
-    #[arg(long, value_name = "ID", value_parser = parse_mission_id)]
-    pub mission_id: MissionId,
-    /// The evaluator that it must be for: sha256:DIGITS
-    #[arg(long, value_name = "DIGEST", value_parser = parse_evaluator_version)]
-    pub evaluator_version: Sha256Digest,
-    /// The search budget that it must have
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
-    pub max_seconds: u32,
-    /// The digest of the mission document
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub mission_sha256: Sha256Digest,
-    /// The digest of the snapshot, as it is fetched
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub snapshot_sha256: Sha256Digest,
-    /// The digest of the resume, as it is fetched
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub resume_sha256: Option<Sha256Digest>,
-    /// The pod's deadline, from its start
-    #[arg(long, value_name = "SECONDS")]
-    pub pod_deadline: u64,
-    /// How long staging may take
-    #[arg(long, value_name = "SECONDS")]
-    pub staging: u64,
-    /// What publication needs after the search
-    #[arg(long, value_name = "SECONDS")]
-    pub publication: u64,
-    /// The size of the inputs folder, such as 5Gi: archives and unpacked files lie there side by side
-    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
-    pub inputs_size: u64,
-    /// The folder that holds all volumes
-    #[arg(long, value_name = "DIR", default_value = crate::execution::places::ROOT)]
-    pub root: PathBuf,
-    /// Where to leave the reason of the end
-    #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
-    pub termination_log: PathBuf,
-}
-
-/// Start the runner; the Job passes everything
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// The runner's budget
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
-    pub max_seconds: u32,
-    /// The pod's deadline, from its start
-    #[arg(long, value_name = "SECONDS")]
-    pub pod_deadline: u64,
-    /// What publication needs of it
-    #[arg(long, value_name = "SECONDS")]
-    pub publication: u64,
-    /// The size of the output folder, such as 10Gi
-    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
-    pub output_size: u64,
-    /// The size of the scratch folder, such as 20Gi
-    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
-    pub scratch_size: u64,
-    /// The folder that holds all volumes
-    #[arg(long, value_name = "DIR", default_value = crate::execution::places::ROOT)]
-    pub root: PathBuf,
-    /// Where to leave the reason of the end
-    #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
-    pub termination_log: PathBuf,
-    /// What to start; without it, what the image says in `HARNESS_RUNNER`
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-}
-
 /// Print a schema
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
@@ -527,6 +344,8 @@ pub enum SchemaName {
     Status,
     /// One line of `list -o json`
     Listing,
+    /// One line of `cancel`, `release` or `prune` with `-o json`
+    Ledger,
 }
 
 /// Print a completion script

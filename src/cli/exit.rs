@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::ledger::LedgerOutcome;
 use crate::status::{Basis, Category, FollowEnd, Followed, Phase, Status};
 use crate::submit::{Receipt, ReceiptOutcome};
 
@@ -176,6 +177,28 @@ failed one only with `--fail-if-failed`."
             (FollowEnd::Waited, Some(_)) => Self::Waited,
             (FollowEnd::Refused(_), _) => Self::Refused,
             _ => Self::Unknown,
+        }
+    }
+
+    /// The exit code of one receipt of `cancel`, `release` or `prune`.
+    pub fn of_ledger(outcome: LedgerOutcome) -> Self {
+        match outcome {
+            LedgerOutcome::CancelRequested
+            | LedgerOutcome::Cancelled
+            | LedgerOutcome::AlreadyFinished
+            | LedgerOutcome::Released
+            | LedgerOutcome::Pruned
+            | LedgerOutcome::AlreadyRecorded
+            | LedgerOutcome::SecretsRemoved
+            | LedgerOutcome::Kept
+            | LedgerOutcome::WouldPrune
+            | LedgerOutcome::WouldRemoveSecrets => Self::Done,
+            LedgerOutcome::NotReleased | LedgerOutcome::Conflict => Self::Conflict,
+            LedgerOutcome::Refused => Self::Refused,
+            LedgerOutcome::Incomplete | LedgerOutcome::Unknown | LedgerOutcome::NotStarted => {
+                Self::Unknown
+            }
+            LedgerOutcome::Missing => Self::Absent,
         }
     }
 

@@ -9,6 +9,7 @@ pub mod exit;
 mod explain;
 mod init;
 mod input;
+mod ledger;
 mod list;
 mod logs;
 mod man;
@@ -63,6 +64,9 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
             DispatchCommand::Status(options) => status::run(options),
             DispatchCommand::List(options) => list::run(options),
             DispatchCommand::Logs(options) => logs::run(options),
+            DispatchCommand::Cancel(options) => ledger::cancel(options),
+            DispatchCommand::Release(options) => ledger::release(options),
+            DispatchCommand::Prune(options) => ledger::prune(options),
         },
         Command::Prediction(PredictionCommand::Stage(options)) => {
             return stage::run(options).into();
@@ -110,7 +114,8 @@ fn forbid_core_dumps() {
 fn stopped_by_clap(error: &clap::Error) -> Exit {
     let printed = error.print();
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && ["validate", "render", "submit", "status", "list", "logs"].contains(&word.as_str())
+        && ["validate", "render", "submit", "status", "list", "logs", "cancel", "release", "prune"]
+            .contains(&word.as_str())
     {
         terminal::say(Tone::Note, &format!("it is `harness prediction dispatch {word}`"));
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::neutral;
+use crate::ledger::LedgerReceipt;
 use crate::submit::Receipt;
 use crate::submit::receipt::ProblemReceipt;
 
@@ -59,5 +60,31 @@ fn in_one_line(problem: &ProblemReceipt) -> String {
 
 /// One receipt for programs, in one line.
 pub(super) fn for_programs(receipt: &Receipt) -> String {
+    neutral::json(&serde_json::to_string(receipt).expect("a receipt serialises"))
+}
+
+/// One receipt of `cancel`, `release` or `prune` for people.
+pub(super) fn ledger_for_people(receipt: &LedgerReceipt) -> String {
+    let mut shown = format!("job/{}: {}", receipt.job.name, receipt.outcome.name());
+    write!(shown, " in {}", receipt.namespace.name).expect("writing to a String");
+    let mut line = |label: &str, text: &str| {
+        let indented = neutral::lines(text).replace('\n', "\n               ");
+        write!(shown, "\n  {label:<12} {indented}").expect("writing to a String");
+    };
+    line("detail", &receipt.detail);
+    if let Some(remedy) = &receipt.remedy {
+        line("help", remedy);
+    }
+    if let Some(uid) = &receipt.job.uid {
+        line("job uid", uid);
+    }
+    receipt.secrets.iter().for_each(|secret| line("secret", secret));
+    receipt.remarks.iter().for_each(|remark| line("remark", remark));
+    receipt.warnings.iter().for_each(|warning| line("warning", warning));
+    shown
+}
+
+/// The same for programs, in one line.
+pub(super) fn ledger_for_programs(receipt: &LedgerReceipt) -> String {
     neutral::json(&serde_json::to_string(receipt).expect("a receipt serialises"))
 }

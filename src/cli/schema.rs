@@ -23,6 +23,7 @@ fn text(name: SchemaName) -> &'static str {
         SchemaName::Record => include_str!("../../schemas/record.json"),
         SchemaName::Status => include_str!("../../schemas/status.json"),
         SchemaName::Listing => include_str!("../../schemas/listing.json"),
+        SchemaName::Ledger => include_str!("../../schemas/ledger.json"),
     }
 }
 

@@ -118,3 +118,9 @@ pub(super) fn raw_streams() -> io::Result<(File, File)> {
     let stderr = io::stderr().as_fd().try_clone_to_owned()?;
     Ok((File::from(stdout), File::from(stderr)))
 }
+
+/// Asks a person, on standard error and without an end of line.
+pub(super) fn ask(question: &str) {
+    let mut error = anstream::stderr().lock();
+    let _ = error.write_all(question.as_bytes()).and_then(|()| error.flush());
+}

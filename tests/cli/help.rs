@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::kit::{harness, repository};
 
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 18] = [
     &[],
     &["init"],
     &["prediction"],
@@ -15,6 +15,9 @@ const COMMANDS: [&[&str]; 15] = [
     &["prediction", "dispatch", "status"],
     &["prediction", "dispatch", "list"],
     &["prediction", "dispatch", "logs"],
+    &["prediction", "dispatch", "cancel"],
+    &["prediction", "dispatch", "release"],
+    &["prediction", "dispatch", "prune"],
     &["profiles"],
     &["explain"],
     &["schema"],

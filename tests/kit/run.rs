@@ -100,6 +100,35 @@ impl Harness {
         command
     }
 
+    /// The command `prediction dispatch` with these arguments, such as `cancel NAME --yes`, with JSON receipts.
+    pub(crate) fn dispatch(&self, arguments: &[&str]) -> Command {
+        let mut command = command(env!("CARGO_BIN_EXE_harness"));
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.folder.path())
+            .env("TMPDIR", self.temporary())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .args(["prediction", "dispatch"])
+            .args(arguments)
+            .args(["-o", "json", "--context", &self.context, "-n", &self.namespace])
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .arg("--kubectl")
+            .arg(&self.kubectl)
+            .args(&self.arguments);
+        command
+    }
+
+    /// Runs `prediction dispatch` with these arguments to its end.
+    #[track_caller]
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = self.dispatch(arguments);
+        let output = command.output().unwrap();
+        Run::new(&command, &output)
+    }
+
     /// The rendered Secret and Job of a sample, signatures and all.
     #[track_caller]
     pub(crate) fn render(&self, sample: &Sample) -> (Value, Value) {

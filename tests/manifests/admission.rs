@@ -167,7 +167,8 @@ fn the_expressions_fit_their_kinds() {
     let checked = || {
         let (_, list) = cluster.admin_get(path);
         let policies = list["items"].as_array().expect("a list");
-        assert_eq!(policies.len(), 5, "{list:#}");
+        // Five of the base, and those of the ledger once its tests have applied them.
+        assert!(policies.len() >= 5, "{list:#}");
         policies.iter().all(|policy| {
             policy["status"]["observedGeneration"] == policy["metadata"]["generation"]
         })

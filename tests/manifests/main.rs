@@ -7,6 +7,7 @@
 
 mod admission;
 mod kit;
+mod ledger;
 mod roles;
 
 use std::path::{Component, Path};

@@ -1,13 +1,14 @@
-//! All interleavings of several submitters and a pruner over an abstract cluster, by depth-first search.
+//! All interleavings of several submitters and keepers (`prune`, `release`, `cancel`) over an abstract cluster, by
+//! depth-first search.
 //!
-//! The submitters are the real protocol; the cluster is a few fields, so that a state is small and each is
-//! visited once. Requests of one action are served in order, each at any time. Time stands still but for the
+//! Both are the real protocols; the cluster is a few fields, so that a state is small and each is visited once. Requests of one action are served in order, each at any time. Time stands still but for the
 //! retention, which passes as a whole. Requests that arrive later than a retention are bounded to one: a
 //! prune leaves no Secret, so that a second Job would need a second one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use harness::ledger;
 use harness::submission::Problem;
 use harness::submit::Limits;
 use harness::submit::ending::{Conclusion, Ending};
@@ -18,27 +19,38 @@ use harness::submit::facts::{
 use harness::submit::protocol::{Action, Protocol, Request, Terms};
 
 use crate::clock::START;
+use crate::keeper::{Keeper, Life};
 
-const RETENTION: Duration = Duration::from_hours(1);
+pub(crate) const RETENTION: Duration = Duration::from_hours(1);
 
 #[derive(Debug, Clone, Default)]
-struct Cluster {
-    job: Option<Job>,
+pub(crate) struct Cluster {
+    pub(crate) job: Option<Job>,
     /// Who made the Secret of this signature, and its UID.
-    secrets: BTreeMap<&'static str, (usize, u32)>,
-    recorded: bool,
-    uids: u32,
+    pub(crate) secrets: BTreeMap<&'static str, (usize, u32)>,
+    /// The UID of the Job that the record is of.
+    pub(crate) record: Option<u32>,
+    /// A record that a broken keeper has not written yet, though it says so.
+    pub(crate) promised: Option<u32>,
+    pub(crate) uids: u32,
     /// UIDs of the Jobs whose pod could start.
-    ran: BTreeSet<u32>,
-    jobs_made: u32,
+    pub(crate) ran: BTreeSet<u32>,
+    pub(crate) jobs_made: u32,
+    /// The UIDs of the Jobs that keepers deleted, and how many UIDs there were then.
+    pub(crate) gone: BTreeMap<u32, u32>,
+    /// What a keeper must never do, and did.
+    pub(crate) wrong: Option<&'static str>,
+    /// Whether pods wait for a node; otherwise they start as soon as they can.
+    pub(crate) has_nodes: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Job {
-    uid: u32,
-    maker: usize,
-    secret: &'static str,
-    finished: bool,
+pub(crate) struct Job {
+    pub(crate) uid: u32,
+    pub(crate) maker: usize,
+    pub(crate) secret: &'static str,
+    pub(crate) finished: bool,
+    pub(crate) life: Life,
 }
 
 #[derive(Debug, Clone)]
@@ -55,14 +67,22 @@ struct Submitter {
 
 /// The broken variants that the search must find wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Variant {
+pub(crate) enum Variant {
     Sound,
     /// Reads never see the record.
     BlindToRecords,
     /// Reads allow a create for ever.
     EndlessPermission,
-    /// The pruner deletes the Job and leaves the Secrets, and creates may arrive after the retention.
-    SecretsLeft,
+    /// The keeper sees the one Secret that the Job names, and creates may arrive after the retention.
+    NamedSecretOnly,
+    /// The record is written after the Job is gone.
+    RecordLast,
+    /// A Secret is deleted by its name, whichever it is by now.
+    SecretByName,
+    /// The Job is deleted by its name, whichever it is by now.
+    JobByName,
+    /// The pod is deleted without the version that was seen.
+    PodWithoutVersion,
     /// The name depends on the signature, so nothing is locked.
     TwoNames,
 }
@@ -71,8 +91,7 @@ enum Variant {
 struct State {
     cluster: Cluster,
     submitters: Vec<Submitter>,
-    /// Steps of the prune: 0 not begun, 1 recorded, 2 Secrets deleted, 3 done.
-    prune: u8,
+    keepers: Vec<Keeper>,
     time: Duration,
     /// Answers that may still be lost.
     losses: u8,
@@ -80,11 +99,24 @@ struct State {
 
 struct Search {
     variant: Variant,
-    with_pruner: bool,
+    setting: Setting,
     losses: u8,
     seen: BTreeSet<String>,
     endings: BTreeSet<String>,
     violation: Option<String>,
+}
+
+/// What stands at the beginning, and who keeps the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Setting {
+    /// Nothing and nobody.
+    Submitters,
+    /// Once a Job has run, it ends, the retention passes, and so many pruners come.
+    Pruners(usize),
+    /// A Job whose pod waits for a node, and so many releases of it.
+    Releases(usize),
+    /// A suspended Job, a queue that may start it, and a cancel.
+    Cancel,
 }
 
 struct Experiment(&'static str);
@@ -107,11 +139,11 @@ impl Terms for Experiment {
     }
 }
 
-fn moment(boot: Duration) -> Moment {
+pub(crate) fn moment(boot: Duration) -> Moment {
     Moment { boot, local: START.parse().unwrap(), server: None }
 }
 
-fn refusal(code: u16, reason: &str) -> Refusal {
+pub(crate) fn refusal(code: u16, reason: &str) -> Refusal {
     Refusal { code, reason: reason.to_owned(), message: String::new(), retry_after: None }
 }
 
@@ -120,7 +152,7 @@ fn taken<T>() -> Effect<T> {
 }
 
 impl Cluster {
-    fn uid(&mut self) -> u32 {
+    pub(crate) fn uid(&mut self) -> u32 {
         self.uids += 1;
         self.uids
     }
@@ -142,10 +174,11 @@ impl Cluster {
         Some(SecretFact { uid: uid.to_string(), verdict: SecretVerdict::Same })
     }
 
-    /// A pod starts as soon as its Job and its Secret stand.
-    fn start_pods(&mut self) {
+    /// A pod starts as soon as its Job and its Secret stand, and it has a node where pods wait for one.
+    pub(crate) fn start_pods(&mut self) {
         if let Some(job) = &self.job
             && !job.finished
+            && job.life.may_start(self.has_nodes)
             && self.secrets.contains_key(job.secret)
         {
             self.ran.insert(job.uid);
@@ -169,7 +202,7 @@ impl Cluster {
                 Fact::NamedSecret(reading(self.secret_fact(name).map(|_| ())))
             }
             Request::ReadRecord => {
-                let visible = self.recorded && variant != Variant::BlindToRecords;
+                let visible = self.record.is_some() && variant != Variant::BlindToRecords;
                 Fact::Record(reading(visible.then(|| RecordFact {
                     differences: Vec::new(),
                     outcome: "succeeded".to_owned(),
@@ -201,7 +234,13 @@ impl Cluster {
                     Fact::JobCreate(taken())
                 } else {
                     let uid = self.uid();
-                    self.job = Some(Job { uid, maker: who, secret: signature, finished: false });
+                    self.job = Some(Job {
+                        uid,
+                        maker: who,
+                        secret: signature,
+                        finished: false,
+                        life: Life::default(),
+                    });
                     self.jobs_made += 1;
                     Fact::JobCreate(effect(self.job_fact()))
                 }
@@ -289,9 +328,27 @@ impl Submitter {
 }
 
 impl State {
-    fn new(signatures: &[&'static str], limits: Limits, losses: u8) -> Self {
+    fn new(signatures: &[&'static str], limits: Limits, setting: Setting, losses: u8) -> Self {
         let submitters = signatures.iter().map(|one| Submitter::new(one, limits)).collect();
-        Self { cluster: Cluster::default(), submitters, prune: 0, time: Duration::ZERO, losses }
+        let mut cluster = Cluster::default();
+        let mut keepers = Vec::new();
+        if let Setting::Releases(_) | Setting::Cancel = setting {
+            let (secret, uid) = (cluster.uid(), cluster.uid());
+            cluster.secrets.insert(signatures[0], (usize::MAX, secret));
+            let life = Life { is_suspended: setting == Setting::Cancel, ..Life::default() };
+            let (maker, secret) = (usize::MAX, signatures[0]);
+            cluster.job = Some(Job { uid, maker, secret, finished: false, life });
+            cluster.jobs_made = 1;
+            cluster.has_nodes = true;
+        }
+        match setting {
+            Setting::Submitters | Setting::Pruners(_) => {}
+            Setting::Releases(count) => {
+                keepers = (0..count).map(|_| Keeper::new(ledger::Command::Release)).collect();
+            }
+            Setting::Cancel => keepers.push(Keeper::new(ledger::Command::Cancel)),
+        }
+        Self { cluster, submitters, keepers, time: Duration::ZERO, losses }
     }
 
     /// One submitter's next request is served; `lost` if nobody hears the answer.
@@ -312,30 +369,46 @@ impl State {
         Some(next)
     }
 
-    /// The pruner's next step: wait for the retention and record, delete all Secrets, delete the Job.
-    fn prune(&self, variant: Variant) -> Option<Self> {
+    /// One keeper's next request is served; `lost` if nobody hears the answer.
+    fn keep(&self, which: usize, lost: bool, variant: Variant) -> Option<Self> {
         let mut next = self.clone();
-        match self.prune {
-            0 => {
-                next.cluster
-                    .job
-                    .as_mut()
-                    .filter(|job| self.cluster.ran.contains(&job.uid))?
-                    .finished = true;
-                next.time += RETENTION;
-                let late = next.submitters.iter().filter(|one| one.is_very_late(next.time)).count();
-                if late > 1 {
-                    return None;
-                }
-                next.cluster.recorded = true;
-            }
-            1 if variant == Variant::SecretsLeft => {}
-            1 => next.cluster.secrets.clear(),
-            2 => next.cluster.job = None,
-            _ => return None,
-        }
-        next.prune += 1;
+        next.losses = next.losses.checked_sub(u8::from(lost))?;
+        let time = next.time;
+        next.keepers[which].step(&mut next.cluster, lost, variant, time)?;
         Some(next)
+    }
+
+    /// The Job that has run ends, the retention passes, and the pruners come.
+    fn retire(&self, pruners: usize) -> Option<Self> {
+        if !self.keepers.is_empty() {
+            return None;
+        }
+        let mut next = self.clone();
+        let job = next.cluster.job.as_mut().filter(|job| self.cluster.ran.contains(&job.uid))?;
+        job.finished = true;
+        next.time += RETENTION;
+        let late = next.submitters.iter().filter(|one| one.is_very_late(next.time)).count();
+        if late > 1 {
+            return None;
+        }
+        let prune = ledger::Command::Prune { older_than: RETENTION };
+        next.keepers = (0..pruners).map(|_| Keeper::new(prune)).collect();
+        Some(next)
+    }
+
+    /// What the cluster does by itself: a scheduler, a queue, the Job's controller, a broken keeper's late record.
+    fn nature(&self) -> Vec<Self> {
+        let changes = [Cluster::bind, Cluster::resume, Cluster::account, Cluster::keep_promise];
+        let apply = |change: fn(&mut Cluster) -> bool| {
+            let mut next = self.clone();
+            change(&mut next.cluster).then_some(next)
+        };
+        changes.into_iter().filter_map(apply).collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.submitters.iter().all(|one| one.end.is_some())
+            && self.keepers.iter().all(|one| one.end.is_some())
     }
 }
 
@@ -350,7 +423,7 @@ fn lose(request: &Request) -> Option<Fact> {
 }
 
 impl Search {
-    fn run(signatures: &[&'static str], variant: Variant, with_pruner: bool, losses: u8) -> Self {
+    fn run(signatures: &[&'static str], variant: Variant, setting: Setting, losses: u8) -> Self {
         let permission = match variant {
             Variant::EndlessPermission => Duration::MAX,
             _ => Limits::default().permission,
@@ -358,13 +431,13 @@ impl Search {
         let limits = Limits { permission, total: Duration::MAX, ..Limits::default() };
         let mut search = Self {
             variant,
-            with_pruner,
+            setting,
             losses,
             seen: BTreeSet::new(),
             endings: BTreeSet::new(),
             violation: None,
         };
-        let mut open = vec![State::new(signatures, limits, losses)];
+        let mut open = vec![State::new(signatures, limits, setting, losses)];
         while let Some(state) = open.pop() {
             if search.violation.is_some() {
                 break;
@@ -383,9 +456,14 @@ impl Search {
             next.extend(state.step(who, false, self.variant));
             next.extend(state.step(who, true, self.variant));
         }
-        if self.with_pruner {
-            next.extend(state.prune(self.variant));
+        for which in 0..state.keepers.len() {
+            next.extend(state.keep(which, false, self.variant));
+            next.extend(state.keep(which, true, self.variant));
         }
+        if let Setting::Pruners(pruners) = self.setting {
+            next.extend(state.retire(pruners));
+        }
+        next.extend(state.nature());
         next
     }
 
@@ -397,14 +475,18 @@ impl Search {
         if cluster.ran.len() > 1 {
             wrong("the experiment ran twice");
         }
-        if !self.with_pruner && cluster.jobs_made > 1 {
+        if let Some(what) = cluster.wrong {
+            wrong(what);
+        }
+        let alone = self.setting == Setting::Submitters;
+        if matches!(self.setting, Setting::Submitters | Setting::Cancel) && cluster.jobs_made > 1 {
             wrong("two Jobs");
         }
         let mut creators = 0;
         for (who, submitter) in state.submitters.iter().enumerate() {
             match submitter.end.as_ref().map(|end| &end.ending) {
                 Some(Ending::Created(_)) => creators += 1,
-                Some(Ending::Refused(_) | Ending::Invalid(_) | Ending::Conflict(_)) => {
+                Some(Ending::Refused(_) | Ending::Invalid(_) | Ending::Conflict(_)) if alone => {
                     wrong("a no, where everybody means the same");
                 }
                 Some(Ending::Unknown { may_run: false, .. })
@@ -418,7 +500,7 @@ impl Search {
         if creators > usize::try_from(cluster.jobs_made).unwrap() {
             wrong("more creators than Jobs");
         }
-        if !self.with_pruner && state.submitters.iter().all(|one| one.end.is_some()) {
+        if alone && state.is_over() {
             let job = cluster.job.as_ref();
             if !job.is_some_and(|job| cluster.secrets.contains_key(job.secret)) {
                 wrong("everybody is done, and there is no Job that can start");
@@ -427,8 +509,14 @@ impl Search {
                 wrong("everybody is done, and a Secret is left that no Job names");
             }
         }
-        if state.submitters.iter().all(|one| one.end.is_some()) {
+        if state.is_over() {
+            for keeper in &state.keepers {
+                if let Some(what) = keeper.is_untrue(cluster) {
+                    wrong(what);
+                }
+            }
             let names = state.submitters.iter().map(|one| name(&one.end.as_ref().unwrap().ending));
+            let names = names.chain(state.keepers.iter().map(Keeper::ended));
             self.endings.insert(names.collect::<Vec<_>>().join(" "));
         }
     }
@@ -444,15 +532,15 @@ fn name(ending: &Ending) -> &'static str {
     }
 }
 
-fn sound(signatures: &[&'static str], with_pruner: bool, losses: u8) -> Search {
-    let search = Search::run(signatures, Variant::Sound, with_pruner, losses);
+fn sound(signatures: &[&'static str], setting: Setting, losses: u8) -> Search {
+    let search = Search::run(signatures, Variant::Sound, setting, losses);
     assert_eq!(search.violation, None);
     search
 }
 
 #[test]
 fn two_with_the_same_signature_and_a_lost_answer() {
-    let search = sound(&["a", "a"], false, 1);
+    let search = sound(&["a", "a"], Setting::Submitters, 1);
     let expected = ["created there", "there created", "there there"];
     assert_eq!(search.endings, expected.map(str::to_owned).into());
     assert!(search.seen.len() > 300, "{} states", search.seen.len());
@@ -460,35 +548,70 @@ fn two_with_the_same_signature_and_a_lost_answer() {
 
 #[test]
 fn two_with_different_signatures_and_a_lost_answer() {
-    let search = sound(&["a", "b"], false, 1);
+    let search = sound(&["a", "b"], Setting::Submitters, 1);
     assert!(search.endings.contains("created there") && search.endings.contains("there created"));
     assert!(search.seen.len() > 300, "{} states", search.seen.len());
 }
 
 #[test]
 fn three_with_two_signatures() {
-    let search = sound(&["a", "a", "b"], false, 0);
+    let search = sound(&["a", "a", "b"], Setting::Submitters, 0);
     assert!(search.seen.len() > 1_000, "{} states", search.seen.len());
 }
 
 #[test]
 fn two_and_a_pruner() {
-    for signatures in [["a", "a"], ["a", "b"]] {
-        let search = sound(&signatures, true, 1);
-        assert!(search.endings.contains("created recorded"), "{:?}", search.endings);
+    for (signatures, losses) in [(["a", "a"], 1), (["a", "b"], 0)] {
+        let search = sound(&signatures, Setting::Pruners(1), losses);
+        let ended = |end: &str| search.endings.contains(end);
+        assert!(ended("created recorded pruned"), "{:?}", search.endings);
     }
 }
 
 #[test]
+fn one_and_two_pruners() {
+    let search = sound(&["a"], Setting::Pruners(2), 1);
+    assert!(search.endings.contains("created pruned pruned"), "{:?}", search.endings);
+    assert!(search.endings.contains("created pruned recorded"), "{:?}", search.endings);
+}
+
+#[test]
+fn one_and_two_releases() {
+    for signatures in [["a"], ["b"]] {
+        let search = sound(&signatures, Setting::Releases(2), 0);
+        assert!(search.endings.contains("created released missing"), "{:?}", search.endings);
+        assert!(search.endings.contains("there kept kept"), "{:?}", search.endings);
+    }
+}
+
+#[test]
+fn two_and_a_release_and_a_lost_answer() {
+    let search = sound(&["a", "a"], Setting::Releases(1), 1);
+    assert!(search.endings.contains("created there released"), "{:?}", search.endings);
+}
+
+#[test]
+fn two_and_a_cancel_of_what_a_queue_may_start() {
+    let search = sound(&["a", "a"], Setting::Cancel, 1);
+    assert!(search.endings.contains("recorded recorded cancelled"), "{:?}", search.endings);
+}
+
+#[test]
 fn the_search_finds_what_is_broken() {
-    for (variant, with_pruner) in [
-        (Variant::BlindToRecords, true),
-        (Variant::EndlessPermission, true),
-        (Variant::SecretsLeft, true),
-        (Variant::TwoNames, false),
+    use Setting::{Pruners, Releases, Submitters};
+    let twice = "the experiment ran twice";
+    for (variant, signatures, setting, found) in [
+        (Variant::BlindToRecords, vec!["a", "a"], Pruners(1), twice),
+        (Variant::EndlessPermission, vec!["a", "a"], Pruners(1), twice),
+        (Variant::NamedSecretOnly, vec!["a", "b"], Pruners(1), twice),
+        (Variant::RecordLast, vec!["a", "a"], Pruners(1), twice),
+        (Variant::SecretByName, vec!["a"], Releases(2), "a Secret of a later life was deleted"),
+        (Variant::JobByName, vec!["a"], Releases(2), "a Job of a later life was deleted"),
+        (Variant::PodWithoutVersion, vec!["a"], Releases(1), twice),
+        (Variant::TwoNames, vec!["a", "a"], Submitters, twice),
     ] {
-        let search = Search::run(&["a", "a"], variant, with_pruner, 1);
+        let search = Search::run(&signatures, variant, setting, 1);
         let violation = search.violation.unwrap_or_else(|| panic!("{variant:?} is not found out"));
-        assert!(violation.starts_with("the experiment ran twice"), "{variant:?}: {violation}");
+        assert!(violation.starts_with(found), "{variant:?}: {violation}");
     }
 }

@@ -17,6 +17,8 @@ mod expiry;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod keeper;
+#[cfg(test)]
 mod namespace;
 #[cfg(test)]
 mod plans;

@@ -70,18 +70,19 @@ pub(super) fn parse_phase(text: &str) -> Result<crate::status::Phase, String> {
         .ok_or_else(|| format!("allowed: {}", phases.map(crate::status::Phase::name).join(", ")))
 }
 
-/// `90`, `90s`, `10m`, `2h`, `7d`; at most 365 days.
+/// `90`, `90s`, `10m`, `2h`, `7d`, `2w`; at most 365 days.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let allowed = || {
-        "allowed: a whole number of `s`, `m`, `h` or `d`, such as `90s`, `10m`, `2h`, at most 365d"
+        "allowed: a whole number of `s`, `m`, `h`, `d` or `w`, such as `90s`, `10m`, `2h`, at most 365d"
             .to_owned()
     };
-    let digits = text.trim_end_matches(['s', 'm', 'h', 'd']);
+    let digits = text.trim_end_matches(['s', 'm', 'h', 'd', 'w']);
     let unit = match &text[digits.len()..] {
         "" | "s" => 1,
         "m" => 60,
         "h" => 3600,
         "d" => 86_400,
+        "w" => 7 * 86_400,
         _ => return Err(allowed()),
     };
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -94,5 +95,67 @@ pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<u64>() {
         Ok(seconds @ 1..=600) => Ok(Duration::from_secs(seconds)),
         _ => Err("allowed: whole seconds from 1 to 600".to_owned()),
+    }
+}
+
+pub(super) fn parse_job_name(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("job/").unwrap_or(text);
+    let digits = name.strip_prefix("prediction-").unwrap_or_default();
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    if digits.len() == 32 && digits.bytes().all(is_digit) {
+        Ok(name.to_owned())
+    } else {
+        Err("allowed: `prediction-` and 32 hexadecimal digits, as the receipt names the Job"
+            .to_owned())
+    }
+}
+
+/// How long a Job must have been over: a [`parse_duration`] of at least an hour.
+pub(super) fn parse_retention(text: &str) -> Result<Duration, String> {
+    let retention = parse_duration(text)?;
+    if retention < crate::ledger::survey::LEAST_RETENTION {
+        return Err("allowed: at least 1h, such as `12h` or `7d`".to_owned());
+    }
+    Ok(retention)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retention_is_at_least_an_hour() {
+        for (text, hours) in [("1h", 1), ("60m", 1), ("7d", 168), ("2w", 336), ("0001h", 1)] {
+            assert_eq!(parse_retention(text), Ok(Duration::from_hours(hours)), "{text}");
+        }
+        for wrong in [
+            "",
+            "h",
+            "7",
+            "-1d",
+            "+7d",
+            "59m",
+            "0d",
+            "1.5h",
+            "7 d",
+            "7D",
+            "1h1m",
+            "99999999999999999999d",
+            "ä",
+        ] {
+            assert!(parse_retention(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_job_is_named_as_receipts_name_it() {
+        let name = format!("prediction-{}", "0a".repeat(16));
+        assert_eq!(parse_job_name(&name), Ok(name.clone()));
+        assert_eq!(parse_job_name(&format!("job/{name}")), Ok(name.clone()));
+        for wrong in
+            ["", "prediction-", "../x", &name[1..], &name.to_uppercase(), &format!("{name}0")]
+        {
+            assert!(parse_job_name(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::submit::receipt::{self, ProblemReceipt, Turn};
 use crate::submit::record::{self, Record};
 use crate::submit::{Receipt, ReceiptOutcome};
 
-const NAMES: [(SchemaName, &str); 8] = [
+const NAMES: [(SchemaName, &str); 9] = [
     (SchemaName::Submission, "submission"),
     (SchemaName::Signed, "signed"),
     (SchemaName::Profile, "profile"),
@@ -21,6 +21,7 @@ const NAMES: [(SchemaName, &str); 8] = [
     (SchemaName::Record, "record"),
     (SchemaName::Status, "status"),
     (SchemaName::Listing, "listing"),
+    (SchemaName::Ledger, "ledger"),
 ];
 
 /// The schema of what we write: every field is there, perhaps with null.
@@ -56,6 +57,9 @@ fn generated(name: SchemaName) -> Value {
         SchemaName::Status => of_output::<crate::status::Status>(crate::status::SCHEMA_VERSION),
         SchemaName::Listing => {
             of_output::<crate::status::listing::Row>(crate::status::listing::SCHEMA_VERSION)
+        }
+        SchemaName::Ledger => {
+            of_output::<crate::ledger::LedgerReceipt>(crate::ledger::receipt::SCHEMA_VERSION)
         }
     }
 }
@@ -207,4 +211,26 @@ fn validations_and_records_fit_their_schemas() {
     serde_json::from_value::<Record>(record.clone()).unwrap();
     record.as_object_mut().unwrap().remove("job_uid");
     check(&committed(SchemaName::Record), &record).unwrap_err();
+}
+
+#[test]
+fn receipts_of_the_ledger_fit_their_schema() {
+    use crate::ledger::survey::Task;
+    use crate::ledger::{Command, LedgerReceipt};
+    let schema = committed(SchemaName::Ledger);
+    let older_than = std::time::Duration::from_hours(1);
+    let secrets = vec!["a".to_owned()];
+    for command in [Command::Prune { older_than }, Command::Sweep { older_than }] {
+        let task = Task { name: "job".to_owned(), command, secrets: secrets.clone() };
+        let receipts =
+            [LedgerReceipt::would("lab", &task), LedgerReceipt::not_started("lab", &task)];
+        for receipt in receipts {
+            check(&schema, &serde_json::to_value(&receipt).unwrap()).unwrap();
+        }
+    }
+    let lost = LedgerReceipt::unreachable("lab", "job", Command::Cancel, "why");
+    let mut value = serde_json::to_value(&lost).unwrap();
+    check(&schema, &value).unwrap();
+    value["outcome"] = json!("perhaps");
+    check(&schema, &value).expect_err("no such outcome");
 }

@@ -334,21 +334,24 @@ impl Receipt {
 
     /// Whether the experiment that this receipt found, as a Job or as its record, had already failed.
     pub fn found_failed(&self) -> bool {
-        let state = match self.outcome {
+        match self.outcome {
             ReceiptOutcome::AlreadySubmitted => {
-                self.job.as_ref().and_then(|job| job.state.as_deref())
+                self.job.as_ref().and_then(|job| job.state.as_deref()) == Some(FAILED)
             }
+            // A record names the category of a failure.
             ReceiptOutcome::AlreadyRecorded => {
-                self.record.as_ref().map(|record| record.outcome.as_str())
+                self.record.as_ref().is_some_and(|record| record.outcome != SUCCEEDED)
             }
-            _ => None,
-        };
-        state == Some(FAILED)
+            _ => false,
+        }
     }
 }
 
-/// What a failed experiment is called, in a Job's state and in a record.
+/// What a failed experiment is called in a Job's state.
 const FAILED: &str = "failed";
+
+/// What an experiment that succeeded is called in a record.
+const SUCCEEDED: &str = "succeeded";
 
 /// What a call that made no Job leaves behind.
 fn left(secret: SecretState) -> &'static str {

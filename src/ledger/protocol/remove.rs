@@ -1,0 +1,189 @@
+//! The way out of an experiment, with a licence: all its Secrets, then its Job.
+
+use std::time::Duration;
+
+use super::end::unclear;
+use super::{Action, Command, Ending, Licence, Phase, Protocol, Request, effects, send};
+use crate::ledger::facts::{Effect, Fact, JobFact, Moment, Reading, SecretFact};
+
+/// So many Secrets are deleted side by side.
+const SIDE_BY_SIDE: usize = 8;
+
+impl Protocol {
+    pub(super) fn list_secrets(&mut self, licence: Licence, after: Duration) -> Action {
+        self.phase = Phase::ListSecrets(licence);
+        Action::Send { after, requests: vec![Request::ListSecrets] }
+    }
+
+    pub(super) fn secrets_listed(
+        &mut self,
+        licence: Licence,
+        reading: Reading<Vec<SecretFact>>,
+        now: &Moment,
+    ) -> Action {
+        let again = || vec![Request::ListSecrets];
+        let secrets = match self.read("listing the Secrets", reading, again, now) {
+            Err(action) => return action,
+            Ok(secrets) => secrets.unwrap_or_default(),
+        };
+        let Some(job) = &self.job else { return self.look(Duration::ZERO) };
+        if secrets.is_empty() {
+            let request = Request::DeleteJob { uid: job.uid.clone(), licence };
+            self.phase = Phase::RemoveJob(licence);
+            return self.attempt("deleting the Job", vec![request]);
+        }
+        self.phase = Phase::Reread(licence, secrets);
+        send(vec![Request::ReadJob])
+    }
+
+    /// Only while the very Job still stands are the Secrets that were listed before its own.
+    pub(super) fn reread(
+        &mut self,
+        licence: Licence,
+        secrets: &[SecretFact],
+        reading: Reading<JobFact>,
+        now: &Moment,
+    ) -> Action {
+        let again = || vec![Request::ReadJob];
+        let job = match self.read("reading the Job", reading, again, now) {
+            Err(action) => return action,
+            Ok(job) => job,
+        };
+        if let Some(action) = self.overtaken(job.as_ref()) {
+            return action;
+        }
+        let (leaving, standing): (Vec<_>, Vec<_>) =
+            secrets.iter().partition(|secret| secret.is_terminating);
+        if standing.is_empty() {
+            let names: Vec<&str> = leaving.iter().map(|secret| secret.name.as_str()).collect();
+            let why = format!(
+                "the Secret {} is being deleted and waits for its finalizers; its Job stands until it is gone",
+                names.join(", ")
+            );
+            return match self.delay(&unclear(""), now) {
+                Some(after) => self.list_secrets(licence, after),
+                None => self.end(Ending::Incomplete(why)),
+            };
+        }
+        let (names, requests) = deletes(standing.into_iter().take(SIDE_BY_SIDE));
+        self.phase = Phase::RemoveSecrets(licence, names);
+        self.attempt("deleting a Secret", requests)
+    }
+
+    pub(super) fn secrets_removed(
+        &mut self,
+        licence: Licence,
+        names: &[String],
+        facts: impl Iterator<Item = Fact>,
+        now: &Moment,
+    ) -> Action {
+        match self.count_removed(names, effects(facts)) {
+            None => self.list_secrets(licence, Duration::ZERO),
+            Some(doubt) => match self.delay(&doubt, now) {
+                Some(after) => self.list_secrets(licence, after),
+                None => self.end(Ending::Unknown(doubt)),
+            },
+        }
+    }
+
+    pub(super) fn count_removed(
+        &mut self,
+        names: &[String],
+        effects: Vec<Effect<()>>,
+    ) -> Option<crate::ledger::facts::Doubt> {
+        for (name, effect) in names.iter().zip(&effects) {
+            if *effect == Effect::Done(()) && !self.secrets.contains(name) {
+                self.secrets.push(name.clone());
+            }
+        }
+        // One that is gone is as it should be.
+        let gone = |effect: &Effect<()>| matches!(effect, Effect::Refused(no) if no.code == 404);
+        self.worst(effects.into_iter().filter(|effect| !gone(effect)).collect())
+    }
+
+    pub(super) fn job_answered(&mut self, licence: Licence, effect: Effect<()>) -> Action {
+        // Whatever was answered, the server is read.
+        let _ = self.worst(vec![effect]);
+        self.phase = Phase::ConfirmGone(licence);
+        send(vec![Request::ReadJob])
+    }
+
+    pub(super) fn confirmed(
+        &mut self,
+        licence: Licence,
+        reading: Reading<JobFact>,
+        now: &Moment,
+    ) -> Action {
+        let again = || vec![Request::ReadJob];
+        let found = match self.read("reading the Job", reading, again, now) {
+            Err(action) => return action,
+            Ok(found) => found,
+        };
+        let Some(job) = self.job.clone() else { return self.look(Duration::ZERO) };
+        match found {
+            None => {
+                let ending = self.done();
+                self.end(ending)
+            }
+            Some(found) if found.uid != job.uid => {
+                self.remark(if licence.is_recorded() {
+                    "another Job of the same name has come since: it finds no Secret and cannot run, and the record \
+                     keeps it from getting one"
+                } else {
+                    "the experiment was submitted again meanwhile"
+                });
+                let ending = self.done();
+                self.end(ending)
+            }
+            Some(found) => self.still_there(licence, found, now),
+        }
+    }
+
+    fn still_there(&mut self, licence: Licence, found: JobFact, now: &Moment) -> Action {
+        if let Some(finalizers) = found.terminating.clone() {
+            self.job = Some(found);
+            return match self.delay(&unclear(""), now) {
+                Some(after) => Action::Send { after, requests: vec![Request::ReadJob] },
+                None => self.end(Self::leaving(&finalizers)),
+            };
+        }
+        // A Secret may have come since; the list is made again before the Job is tried again.
+        let doubt = unclear("the Job was deleted and still stands");
+        match self.delay(&doubt, now) {
+            Some(after) => self.list_secrets(licence, after),
+            None => self.end(Ending::Unknown(doubt)),
+        }
+    }
+
+    /// Somebody else has removed the Job, or another stands there by now: its Secrets are not ours to touch.
+    fn overtaken(&mut self, found: Option<&JobFact>) -> Option<Action> {
+        let is_it = matches!((found, &self.job), (Some(found), Some(job)) if found.uid == job.uid);
+        if is_it {
+            return None;
+        }
+        self.remark("somebody else removed the Job meanwhile");
+        let ending = self.done();
+        Some(self.end(ending))
+    }
+
+    fn done(&self) -> Ending {
+        match self.command {
+            Command::Cancel => Ending::Cancelled,
+            Command::Release => Ending::Released,
+            Command::Prune { .. } => Ending::Pruned,
+            Command::Sweep { .. } => Ending::Swept,
+        }
+    }
+}
+
+/// The requests that delete these Secrets, and their names.
+pub(super) fn deletes<'a>(
+    secrets: impl Iterator<Item = &'a SecretFact>,
+) -> (Vec<String>, Vec<Request>) {
+    secrets
+        .map(|secret| {
+            let (name, uid) = (secret.name.clone(), secret.uid.clone());
+            (name.clone(), Request::DeleteSecret { name, uid })
+        })
+        .unzip()
+}
