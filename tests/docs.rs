@@ -153,7 +153,7 @@ fn the_worked_example_of_signed_life_is_what_the_code_computes() {
 /// Every Markdown file that is part of the repository.
 fn documents() -> Vec<PathBuf> {
     let mut documents: Vec<PathBuf> = Vec::new();
-    for folder in ["", "docs", "docs/adr", "tests/cluster"] {
+    for folder in ["", "docs", "docs/adr", "tests/cluster", "tests/store"] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "md") {

@@ -1,12 +1,13 @@
 //! The framing of HTTP/1.1 ([RFC 9112](https://www.rfc-editor.org/rfc/rfc9112)): heads and bodies.
 //!
-//! The fault proxy must see and cut single bytes of an answer, which no client or server library allows.
+//! The fault proxy, and that of the test store, must see and cut single bytes of an answer, which no client or
+//! server library allows.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read};
 
 /// Header names as they were sent, in their order.
-pub(crate) type Headers = Vec<(String, String)>;
+pub type Headers = Vec<(String, String)>;
 
 const MAXIMUM_HEAD: u64 = 256 * 1024;
 const MAXIMUM_HEADERS: usize = 128;
@@ -26,24 +27,29 @@ const OF_THE_CONNECTION: [&str; 8] = [
 
 /// The first line and the headers of a request.
 #[derive(Debug)]
-pub(crate) struct RequestHead {
-    pub(crate) method: String,
+pub struct RequestHead {
+    /// The method.
+    pub method: String,
     /// Path and query.
-    pub(crate) target: String,
-    pub(crate) headers: Headers,
+    pub target: String,
+    /// All headers.
+    pub headers: Headers,
 }
 
 /// The first line and the headers of an answer.
 #[derive(Debug)]
-pub(crate) struct ResponseHead {
-    pub(crate) status: u16,
-    pub(crate) reason: String,
-    pub(crate) headers: Headers,
+pub struct ResponseHead {
+    /// The status code.
+    pub status: u16,
+    /// The reason phrase, which may be empty.
+    pub reason: String,
+    /// All headers.
+    pub headers: Headers,
 }
 
 /// How the end of a body is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub enum Framing {
     /// So many bytes are left.
     Length(u64),
     /// So many bytes are left of this chunk; `None` before the first one.
@@ -54,7 +60,7 @@ pub(crate) enum Framing {
 
 impl RequestHead {
     /// Reads a head; `None` when the client has closed the connection instead.
-    pub(crate) fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
+    pub fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
         let bytes = head_bytes(reader)?;
         if bytes.is_empty() {
             return Ok(None);
@@ -69,13 +75,15 @@ impl RequestHead {
         }))
     }
 
-    pub(crate) fn framing(&self) -> Framing {
+    /// How the body ends.
+    pub fn framing(&self) -> Framing {
         framing(&self.headers).unwrap_or(Framing::Length(0))
     }
 }
 
 impl ResponseHead {
-    pub(crate) fn read(reader: &mut impl BufRead) -> io::Result<Self> {
+    /// Reads a head; an end before it is an error.
+    pub fn read(reader: &mut impl BufRead) -> io::Result<Self> {
         let bytes = head_bytes(reader)?;
         let mut headers = [httparse::EMPTY_HEADER; MAXIMUM_HEADERS];
         let mut response = httparse::Response::new(&mut headers);
@@ -91,7 +99,7 @@ impl ResponseHead {
     }
 
     /// How the body ends that answers a request with `method`.
-    pub(crate) fn framing(&self, method: &str) -> Framing {
+    pub fn framing(&self, method: &str) -> Framing {
         match self.status {
             204 | 304 => Framing::Length(0),
             _ if method == "HEAD" => Framing::Length(0),
@@ -100,32 +108,32 @@ impl ResponseHead {
     }
 
     /// The value of a header, whatever the case of its name.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)
     }
 }
 
 /// The value of the first header with this name.
-pub(crate) fn find<'a>(headers: &'a Headers, name: &str) -> Option<&'a str> {
+pub fn find<'a>(headers: &'a Headers, name: &str) -> Option<&'a str> {
     let header = headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
     header.map(|(_, value)| value.as_str())
 }
 
 /// Leaves out what speaks about one connection only, so that the rest can be passed on.
-pub(crate) fn end_to_end(headers: &Headers) -> Headers {
+pub fn end_to_end(headers: &Headers) -> Headers {
     let passes =
         |name: &str| !OF_THE_CONNECTION.iter().any(|other| name.eq_ignore_ascii_case(other));
     headers.iter().filter(|(name, _)| passes(name)).cloned().collect()
 }
 
 /// Sets a header in place of all with its name.
-pub(crate) fn set(headers: &mut Headers, name: &str, value: &str) {
+pub fn set(headers: &mut Headers, name: &str, value: &str) {
     headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
     headers.push((name.to_owned(), value.to_owned()));
 }
 
 /// A head as it is sent, with the empty line that ends it.
-pub(crate) fn head(first_line: &str, headers: &Headers) -> String {
+pub fn head(first_line: &str, headers: &Headers) -> String {
     let mut text = format!("{first_line}\r\n");
     for (name, value) in headers {
         // Writing to a string does not fail.
@@ -137,13 +145,14 @@ pub(crate) fn head(first_line: &str, headers: &Headers) -> String {
 
 /// A body without its framing; too early an end is an error.
 #[derive(Debug)]
-pub(crate) struct Body<R> {
+pub struct Body<R> {
     reader: R,
     framing: Framing,
 }
 
 impl<R: BufRead> Body<R> {
-    pub(crate) fn new(reader: R, framing: Framing) -> Self {
+    /// The body that follows in `reader`.
+    pub fn new(reader: R, framing: Framing) -> Self {
         Self { reader, framing }
     }
 

@@ -25,7 +25,7 @@ mod components;
 mod control_plane;
 mod credentials;
 pub mod fault;
-mod http;
+pub mod http;
 mod kubeconfig;
 mod objects;
 mod supervisor;

@@ -23,7 +23,7 @@ mod hold;
 mod proxy;
 mod rule;
 mod serve;
-mod stop;
+pub mod stop;
 
 pub use exchange::Exchange;
 pub use hold::Held;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Whether the proxy has ended, and all connections that it must shut down then.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stop(Arc<(Mutex<State>, Condvar)>);
+pub struct Stop(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -19,13 +19,14 @@ struct State {
 
 /// A connection that is shut down when this is dropped, or when the proxy ends.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub struct Watched {
     stop: Stop,
     number: u64,
 }
 
 impl Stop {
-    pub(super) fn stop(&self) {
+    /// Ends all of it.
+    pub fn stop(&self) {
         let mut state = self.lock();
         state.stopped = true;
         for connection in state.connections.values() {
@@ -35,12 +36,13 @@ impl Stop {
         self.0.1.notify_all();
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    /// Whether it has ended.
+    pub fn is_stopped(&self) -> bool {
         self.lock().stopped
     }
 
     /// Watches over a connection, and shuts it down at once when the proxy has ended.
-    pub(super) fn watch(&self, connection: &TcpStream) -> io::Result<Watched> {
+    pub fn watch(&self, connection: &TcpStream) -> io::Result<Watched> {
         let mut state = self.lock();
         if state.stopped {
             connection.shutdown(Shutdown::Both)?;
@@ -52,7 +54,7 @@ impl Stop {
     }
 
     /// Sleeps, at most until the end of the proxy.
-    pub(super) fn sleep(&self, duration: Duration) {
+    pub fn sleep(&self, duration: Duration) {
         let lock = self.lock();
         drop(self.0.1.wait_timeout_while(lock, duration, |state| !state.stopped));
     }
