@@ -8,6 +8,7 @@
 //! submission's image. What one says to another is a type here, and pure: `category` and `reason` (how a step
 //! ended), `report` (how the runner ended), `control` (the lines between `run` and `publish`).
 
+pub mod archive;
 pub mod category;
 pub mod control;
 pub mod expectation;
