@@ -10,5 +10,5 @@ fn main() -> ExitCode {
     if argv.nth(1).is_some_and(|word| word == guard::ARGUMENT) {
         return guard::guard_main(argv);
     }
-    cli::run(std::env::args_os()).into()
+    cli::run(std::env::args_os())
 }

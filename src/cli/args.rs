@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
+use crate::profile::Quantity;
 use crate::submission::{AttemptId, Fault, MissionId, Namespace, PinnedImage, Sha256Digest};
 
 /// Dispatch research experiments to Kubernetes, each at most once
@@ -39,6 +40,9 @@ pub enum PredictionCommand {
     /// Check, review and submit
     #[command(subcommand)]
     Dispatch(DispatchCommand),
+    /// In the pod: start the runner, bound it, and report how it ended
+    #[command(hide = true)]
+    Run(RunArgs),
 }
 
 /// The commands on the operator's side
@@ -279,6 +283,35 @@ pub struct InitArgs {
     pub harness_image: Option<String>,
 }
 
+/// Start the runner; the Job passes everything
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The runner's budget
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub max_seconds: u32,
+    /// The pod's deadline, from its start
+    #[arg(long, value_name = "SECONDS")]
+    pub pod_deadline: u64,
+    /// What publication needs of it
+    #[arg(long, value_name = "SECONDS")]
+    pub publication: u64,
+    /// The size of the output folder, such as 10Gi
+    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
+    pub output_size: u64,
+    /// The size of the scratch folder, such as 20Gi
+    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
+    pub scratch_size: u64,
+    /// The folder that holds all volumes
+    #[arg(long, value_name = "DIR", default_value = crate::execution::places::ROOT)]
+    pub root: PathBuf,
+    /// Where to leave the reason of the end
+    #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
+    pub termination_log: PathBuf,
+    /// What to start; without it, what the image says in HARNESS_RUNNER
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
 /// Print a schema
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
@@ -319,6 +352,12 @@ fn parse_evaluator_version(text: &str) -> Result<Sha256Digest, String> {
 /// Checks an image and keeps its spelling.
 fn parse_image(text: &str) -> Result<String, String> {
     PinnedImage::parse(text).map(|_| text.to_owned()).map_err(|fault| in_words(&fault))
+}
+
+/// A quantity of bytes, as the Job passes it.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let quantity = Quantity::parse(text).map_err(|fault| in_words(&fault))?;
+    quantity.whole().ok_or_else(|| "allowed: a whole number of bytes".to_owned())
 }
 
 fn parse_namespace(text: &str) -> Result<Namespace, String> {

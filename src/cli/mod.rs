@@ -13,13 +13,16 @@ mod profiles;
 mod progress;
 mod receipts;
 mod render;
+mod run;
 mod schema;
 mod signals;
+mod step;
 mod submit;
 mod terminal;
 mod validate;
 
 use std::ffi::OsString;
+use std::process::ExitCode;
 
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -29,12 +32,13 @@ pub use exit::Exit;
 pub use explain::codes;
 use terminal::Tone;
 
-/// Runs the command line `argv`, program name first.
-pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
+/// Runs the command line `argv`, program name first. The steps of the pod have exit codes of their own
+/// ([`Category::exit_code`](crate::execution::Category::exit_code)), all other commands those of [`Exit`].
+pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
     forbid_core_dumps();
     let cli = match Cli::try_parse_from(argv) {
         Ok(cli) => cli,
-        Err(error) => return stopped_by_clap(&error),
+        Err(error) => return stopped_by_clap(&error).into(),
     };
     let ended = match &cli.command {
         Command::Prediction(PredictionCommand::Dispatch(command)) => match command {
@@ -42,19 +46,21 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> Exit {
             DispatchCommand::Render(options) => render::run(options),
             DispatchCommand::Submit(options) => submit::run(options),
         },
+        Command::Prediction(PredictionCommand::Run(options)) => return run::run(options).into(),
         Command::Init(options) => init::run(options),
         Command::Profiles(options) => profiles::run(options),
         Command::Explain(options) => explain::run(options),
         Command::Schema(options) => Ok(schema::run(options)),
     };
-    match ended {
+    let exit = match ended {
         Ok(_) if terminal::output_failed() => Exit::Unknown,
         Ok(exit) => exit,
         Err(error) => {
             terminal::say(Tone::Error, &chain(&error));
             Exit::Usage
         }
-    }
+    };
+    exit.into()
 }
 
 /// A core file would hold signed URLs: a quit from the keyboard writes one where they are switched on. What is

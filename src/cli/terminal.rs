@@ -3,7 +3,9 @@
 //! Data goes to standard output, everything else to standard error. A reader that goes away (`| head`) ends
 //! the output quietly, as it does for `cat`.
 
+use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
@@ -83,4 +85,11 @@ pub(super) fn say(tone: Tone, text: &str) {
 /// Passes on what kubectl and its credential plugins say, unchanged but for what could harm a terminal.
 pub(super) fn pass_on(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Standard output and error as files of their own, for a program's output that goes through byte for byte.
+pub(super) fn raw_streams() -> io::Result<(File, File)> {
+    let stdout = io::stdout().as_fd().try_clone_to_owned()?;
+    let stderr = io::stderr().as_fd().try_clone_to_owned()?;
+    Ok((File::from(stdout), File::from(stderr)))
 }

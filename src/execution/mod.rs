@@ -6,7 +6,7 @@
 //!
 //! `stage` and `publish` hold signed URLs and run the harness image; `run` holds none and runs in the
 //! submission's image. What one says to another is a type here, and pure: `category` and `reason` (how a step
-//! ended), `report` (how the runner ended), `control` (the lines between `run` and `publish`).
+//! ended), `report` (how the runner ended), `control` (the lines between `run` and `publish`). `run` is a folder.
 
 pub mod archive;
 pub mod category;
@@ -16,6 +16,7 @@ pub mod places;
 pub mod pod_start;
 pub mod reason;
 pub mod report;
+pub mod run;
 
 pub use category::{Category, Step};
 pub use expectation::Expectation;

@@ -14,7 +14,7 @@ pub mod object;
 pub mod presign;
 pub mod problem;
 pub mod reader;
-mod runner;
+pub(crate) mod runner;
 #[cfg(test)]
 pub(crate) mod schema;
 pub mod signed;

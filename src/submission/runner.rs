@@ -24,8 +24,10 @@ pub(super) static RESERVED_SECRET: Code = Code {
 /// Every code that this file can report.
 pub(super) static CODES: &[&Code] = &[&INVALID_COMMAND, &RESERVED_SECRET];
 
-const MAX_ARGUMENTS: usize = 64;
-const MAX_COMMAND_BYTES: usize = 16 * 1024;
+/// The most texts of a command.
+pub(crate) const MAX_ARGUMENTS: usize = 64;
+/// The most bytes of a command's texts together.
+pub(crate) const MAX_COMMAND_BYTES: usize = 16 * 1024;
 
 /// Reads `runner_command`.
 pub(super) fn command(document: &mut Document<'_>, read: Read<Value>) -> Option<Vec<String>> {
