@@ -17,6 +17,7 @@ pub mod pod_start;
 pub mod reason;
 pub mod report;
 pub mod run;
+pub mod store;
 
 pub use category::{Category, Step};
 pub use expectation::Expectation;
