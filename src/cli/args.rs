@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
+use crate::execution::Expectation;
 use crate::profile::Quantity;
 use crate::submission::{AttemptId, Fault, MissionId, Namespace, PinnedImage, Sha256Digest};
 
@@ -26,6 +27,9 @@ pub enum Command {
     /// Work with predictions: experiments that a submission describes
     #[command(subcommand)]
     Prediction(PredictionCommand),
+    /// Check what a result states
+    #[command(subcommand)]
+    Evidence(EvidenceCommand),
     /// List the resource profiles, or show one
     Profiles(ProfilesArgs),
     /// Explain a problem code, a receipt outcome or an exit code
@@ -43,6 +47,9 @@ pub enum PredictionCommand {
     /// In the pod: start the runner, bound it, and report how it ended
     #[command(hide = true)]
     Run(RunArgs),
+    /// In the pod: pack what the runner left, and create the result object
+    #[command(hide = true)]
+    Publish(Box<PublishArgs>),
 }
 
 /// The commands on the operator's side
@@ -307,9 +314,111 @@ pub struct RunArgs {
     /// Where to leave the reason of the end
     #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
     pub termination_log: PathBuf,
-    /// What to start; without it, what the image says in HARNESS_RUNNER
+    /// What to start; without it, what the image says in `HARNESS_RUNNER`
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// What the inputs must be; the Job passes everything
+#[derive(Debug, Args)]
+pub struct ExpectationArgs {
+    /// The mission's name
+    #[arg(long, value_name = "NAME", value_parser = parse_mission_id)]
+    pub mission_id: MissionId,
+    /// The evaluator's version: sha256:DIGEST
+    #[arg(long, value_name = "DIGEST", value_parser = parse_evaluator_version)]
+    pub evaluator_version: Sha256Digest,
+    /// The runner's budget
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub max_seconds: u32,
+    /// The digest of the mission document
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub mission_sha256: Sha256Digest,
+    /// The digest of the snapshot
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub snapshot_sha256: Sha256Digest,
+    /// The digest of the resume
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub resume_sha256: Option<Sha256Digest>,
+}
+
+impl ExpectationArgs {
+    /// The same for the library.
+    pub fn expectation(&self) -> Expectation {
+        Expectation {
+            mission_id: self.mission_id.clone(),
+            evaluator_version: self.evaluator_version,
+            max_seconds: self.max_seconds,
+            mission_sha256: self.mission_sha256,
+            snapshot_sha256: self.snapshot_sha256,
+            resume_sha256: self.resume_sha256,
+        }
+    }
+}
+
+/// Publish; the Job passes everything
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    /// What the inputs were
+    #[command(flatten)]
+    pub expectation: ExpectationArgs,
+    /// The name of the attempt
+    #[arg(long, value_name = "NAME", value_parser = parse_attempt_id)]
+    pub attempt_id: AttemptId,
+    /// The image that runs
+    #[arg(long, value_name = "IMAGE", value_parser = parse_pinned_image)]
+    pub image: PinnedImage,
+    /// The profile's name
+    #[arg(long, value_name = "NAME")]
+    pub profile: String,
+    /// The digest of the profile's content
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub profile_digest: Sha256Digest,
+    /// The result identity
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub result_identity: Sha256Digest,
+    /// The submission digest
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    pub submission_digest: Sha256Digest,
+    /// The pod's deadline, from its start
+    #[arg(long, value_name = "SECONDS")]
+    pub pod_deadline: u64,
+    /// What publication needs of it
+    #[arg(long, value_name = "SECONDS")]
+    pub publication: u64,
+    /// The size of the output folder, such as 10Gi
+    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
+    pub output_size: u64,
+    /// The folder that holds all volumes
+    #[arg(long, value_name = "DIR", default_value = crate::execution::places::ROOT)]
+    pub root: PathBuf,
+    /// Where to leave the reason of the end
+    #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
+    pub termination_log: PathBuf,
+}
+
+/// Check a result
+#[derive(Debug, Subcommand)]
+pub enum EvidenceCommand {
+    /// Check a published result: against its own evidence, and against its submission and its Job where they are named
+    Verify(VerifyArgs),
+}
+
+/// Check a result
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The result, as it was fetched from the store
+    #[arg(value_name = "RESULT")]
+    pub result: PathBuf,
+    /// The submission that it must be of
+    #[arg(short = 'f', long = "submission", value_name = "FILE")]
+    pub submission: Option<PathBuf>,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
+    pub output: ReceiptOutput,
 }
 
 /// Print a schema
@@ -335,6 +444,8 @@ pub enum SchemaName {
     Validation,
     /// What is kept of a Job that was pruned
     Record,
+    /// What a result says about itself
+    Evidence,
 }
 
 fn parse_attempt_id(text: &str) -> Result<AttemptId, String> {
@@ -352,6 +463,14 @@ fn parse_evaluator_version(text: &str) -> Result<Sha256Digest, String> {
 /// Checks an image and keeps its spelling.
 fn parse_image(text: &str) -> Result<String, String> {
     PinnedImage::parse(text).map(|_| text.to_owned()).map_err(|fault| in_words(&fault))
+}
+
+fn parse_pinned_image(text: &str) -> Result<PinnedImage, String> {
+    PinnedImage::parse(text).map_err(|fault| in_words(&fault))
+}
+
+fn parse_digest(text: &str) -> Result<Sha256Digest, String> {
+    Sha256Digest::parse(text).map_err(|fault| in_words(&fault))
 }
 
 /// A quantity of bytes, as the Job passes it.

@@ -11,6 +11,7 @@ mod neutral;
 mod problems;
 mod profiles;
 mod progress;
+mod publish;
 mod receipts;
 mod render;
 mod run;
@@ -20,6 +21,7 @@ mod step;
 mod submit;
 mod terminal;
 mod validate;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -27,7 +29,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use args::{Cli, Command, DispatchCommand, PredictionCommand};
+use args::{Cli, Command, DispatchCommand, EvidenceCommand, PredictionCommand};
 pub use exit::Exit;
 pub use explain::codes;
 use terminal::Tone;
@@ -47,6 +49,10 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
             DispatchCommand::Submit(options) => submit::run(options),
         },
         Command::Prediction(PredictionCommand::Run(options)) => return run::run(options).into(),
+        Command::Prediction(PredictionCommand::Publish(options)) => {
+            return publish::run(options).into();
+        }
+        Command::Evidence(EvidenceCommand::Verify(options)) => verify::run(options),
         Command::Init(options) => init::run(options),
         Command::Profiles(options) => profiles::run(options),
         Command::Explain(options) => explain::run(options),

@@ -30,7 +30,10 @@ pub(super) fn run(options: &RunArgs) -> u8 {
     step::finish(&run::run(&settings, sinks, &SystemClock), &options.termination_log)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the environment of the image is part of the runner's contract")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment of the image is part of the runner's contract"
+)]
 fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
 }

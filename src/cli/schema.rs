@@ -21,6 +21,7 @@ fn text(name: SchemaName) -> &'static str {
         SchemaName::Receipt => include_str!("../../schemas/receipt.json"),
         SchemaName::Validation => include_str!("../../schemas/validation.json"),
         SchemaName::Record => include_str!("../../schemas/record.json"),
+        SchemaName::Evidence => include_str!("../../schemas/evidence.json"),
     }
 }
 

@@ -11,9 +11,11 @@
 pub mod archive;
 pub mod category;
 pub mod control;
+pub mod evidence;
 pub mod expectation;
 pub mod places;
 pub mod pod_start;
+pub mod publish;
 pub mod reason;
 pub mod report;
 pub mod run;

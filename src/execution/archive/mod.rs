@@ -24,7 +24,7 @@ pub use names::readable_name;
 pub use pack::{Contents, FileEntry, Packed, Packer};
 pub use read::{Break, Found, evidence_of_member, read};
 pub use seal::{SEAL_BYTES, Seal};
-pub use survey::{Node, Survey, entries_allowed, survey};
+pub use survey::{Node, Survey, survey};
 
 use serde::{Deserialize, Serialize};
 

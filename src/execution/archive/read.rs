@@ -94,10 +94,10 @@ fn expected_at<R>(tap: &Tap<R>, last: &[u8]) -> u64 {
 pub fn evidence_of_member(member: &[u8]) -> Result<Vec<u8>, Break> {
     let mut tap = Tap { from: member, hasher: Sha256::new(), taken: 0 };
     let evidence = evidence_member(&mut tap)?;
-    match tap.taken == member.len() as u64 {
-        true => Ok(evidence),
-        false => Err(Break::new("something stands between the evidence and the seal")),
+    if tap.taken != member.len() as u64 {
+        return Err(Break::new("something stands between the evidence and the seal"));
     }
+    Ok(evidence)
 }
 
 /// Counts and hashes what is taken from the archive.
@@ -194,12 +194,12 @@ fn evidence_member<R: BufRead>(tap: &mut Tap<R>) -> Result<Vec<u8>, Break> {
         .take(limit)
         .read_to_end(&mut end)
         .map_err(|error| unreadable("the end of the tar", &error))?;
-    match end.as_slice() == [0; 2 * BLOCK].as_slice() {
-        true => Ok(evidence),
-        false => {
-            Err(Break::new("the tar does not end with two blocks of zeros after `evidence.json`"))
-        }
+    if end != [0; 2 * BLOCK] {
+        return Err(Break::new(
+            "the tar does not end with two blocks of zeros after `evidence.json`",
+        ));
     }
+    Ok(evidence)
 }
 
 struct Entry {
@@ -284,8 +284,8 @@ fn take_content(
     let mut zeros = [0; BLOCK];
     let padding = &mut zeros[..padding(size)];
     content.read_exact(padding).map_err(|error| unreadable(&place(), &error))?;
-    match padding.iter().all(|byte| *byte == 0) {
-        true => Ok(()),
-        false => Err(Break::new(format!("{} is not followed by zeros", place()))),
+    if padding.iter().any(|byte| *byte != 0) {
+        return Err(Break::new(format!("{} is not followed by zeros", place())));
     }
+    Ok(())
 }

@@ -13,17 +13,6 @@ use rustix::io::Errno;
 
 use super::{MAX_DEPTH, MAX_PATH_BYTES, Oddity, OddityReason, readable_name};
 
-/// File systems have an inode for each 16 KiB of their size (`mke2fs`), and a volume its share of them.
-const BYTES_AN_ENTRY: u64 = 16 << 10;
-
-/// Small volumes hold small files too.
-const FEWEST_ENTRIES: u64 = 10_000;
-
-/// How many entries an output may have whose volume has this size.
-pub fn entries_allowed(bytes: u64) -> u64 {
-    (bytes / BYTES_AN_ENTRY).max(FEWEST_ENTRIES)
-}
-
 /// A file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
@@ -102,7 +91,7 @@ fn walk(
                     }
                     Err(Errno::MFILE | Errno::NFILE) => return Err(Errno::MFILE.into()),
                     Err(Errno::ACCESS | Errno::PERM) => {
-                        leave_out(survey, path, OddityReason::Unreadable)
+                        leave_out(survey, path, OddityReason::Unreadable);
                     }
                     Err(_) => leave_out(survey, path, OddityReason::Vanished),
                 }

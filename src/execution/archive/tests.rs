@@ -13,9 +13,9 @@ use crate::submission::Sha256Digest;
 fn pack(root: &Path) -> (Vec<u8>, Contents, Packed) {
     let surveyed = survey(root, 1000).unwrap();
     let mut bytes = Vec::new();
-    let mut packer = Packer::new(&mut bytes);
-    let contents = packer.output(root, &surveyed.nodes).unwrap();
-    let packed = packer.finish(b"{}").unwrap();
+    let mut archive = Packer::new(&mut bytes);
+    let contents = archive.output(root, &surveyed.nodes).unwrap();
+    let packed = archive.finish(b"{}").unwrap();
     (bytes, contents, packed)
 }
 
@@ -145,9 +145,9 @@ fn what_changes_under_way_is_said() {
     let fifo = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, pipe, fifo, rustix::fs::Mode::RWXU, 0).unwrap();
     let mut bytes = Vec::new();
-    let mut packer = Packer::new(&mut bytes);
-    let contents = packer.output(root.path(), &surveyed.nodes).unwrap();
-    packer.finish(b"{}").unwrap();
+    let mut archive = Packer::new(&mut bytes);
+    let contents = archive.output(root.path(), &surveyed.nodes).unwrap();
+    archive.finish(b"{}").unwrap();
     assert!(contents.files.is_empty());
     assert!(contents.left_out.iter().all(|oddity| oddity.reason == OddityReason::Vanished));
     assert_eq!(contents.left_out.len(), 3);
