@@ -114,9 +114,15 @@ const EFFECTS: [&str; 13] = [
 fn is_pure(path: &str) -> bool {
     const PURE_HALF_OF_SUBMIT: [&str; 7] =
         ["ending.rs", "facts.rs", "observe.rs", "plan.rs", "protocol", "receipt.rs", "record.rs"];
-    const PURE_HALF_OF_EXECUTION: [&str; 11] = [
+    const PURE_HALF_OF_EXECUTION: [&str; 17] = [
+        "execution/archive/entry.rs",
+        "execution/archive/names.rs",
+        "execution/archive/seal.rs",
         "execution/category.rs",
         "execution/control.rs",
+        "execution/evidence/build.rs",
+        "execution/evidence/mod.rs",
+        "execution/evidence/verify.rs",
         "execution/expectation.rs",
         "execution/places.rs",
         "execution/reason.rs",

@@ -37,6 +37,9 @@ pub enum Command {
     /// Work with predictions: experiments that a submission describes
     #[command(subcommand)]
     Prediction(PredictionCommand),
+    /// Check what a result states
+    #[command(subcommand)]
+    Evidence(EvidenceCommand),
     /// List the resource profiles, or show one
     Profiles(ProfilesArgs),
     /// Explain a problem code, a receipt outcome, a category of a status or an exit code
@@ -58,8 +61,9 @@ pub enum PredictionCommand {
     /// In the pod: fetch the inputs, check them, and put them in place
     Stage(StageArgs),
     /// In the pod: start the runner, bound it, and report how it ended
-    #[command(hide = true)]
     Run(RunArgs),
+    /// In the pod: pack what the runner left, and create the result object
+    Publish(Box<PublishArgs>),
 }
 
 /// The commands on the operator's side
@@ -346,6 +350,32 @@ pub enum SchemaName {
     Listing,
     /// One line of `cancel`, `release` or `prune` with `-o json`
     Ledger,
+    /// What a result says about itself
+    Evidence,
+}
+
+/// Check a result
+#[derive(Debug, Subcommand)]
+pub enum EvidenceCommand {
+    /// Check a published result: against its own evidence, and against its submission and its Job where they are named
+    Verify(VerifyArgs),
+}
+
+/// Check a result
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The result, as it was fetched from the store
+    #[arg(value_name = "RESULT")]
+    pub result: PathBuf,
+    /// The submission that it must be of
+    #[arg(short = 'f', long = "submission", value_name = "FILE")]
+    pub submission: Option<PathBuf>,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
+    pub output: ReceiptOutput,
 }
 
 /// Print a completion script

@@ -18,6 +18,7 @@ mod notes;
 mod problems;
 mod profiles;
 mod progress;
+mod publish;
 mod receipts;
 mod render;
 mod run;
@@ -31,6 +32,7 @@ mod step;
 mod submit;
 mod terminal;
 mod validate;
+mod verify;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -39,7 +41,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 
-use args::{Cli, Command, DispatchCommand, PredictionCommand};
+use args::{Cli, Command, DispatchCommand, EvidenceCommand, PredictionCommand};
 pub use exit::Exit;
 pub use explain::codes;
 use terminal::Tone;
@@ -72,6 +74,10 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
             return stage::run(options).into();
         }
         Command::Prediction(PredictionCommand::Run(options)) => return run::run(options).into(),
+        Command::Prediction(PredictionCommand::Publish(options)) => {
+            return publish::run(options).into();
+        }
+        Command::Evidence(EvidenceCommand::Verify(options)) => verify::run(options),
         Command::Init(options) => init::run(options),
         Command::Profiles(options) => profiles::run(options),
         Command::Explain(options) => explain::run(options),

@@ -24,6 +24,7 @@ fn text(name: SchemaName) -> &'static str {
         SchemaName::Status => include_str!("../../schemas/status.json"),
         SchemaName::Listing => include_str!("../../schemas/listing.json"),
         SchemaName::Ledger => include_str!("../../schemas/ledger.json"),
+        SchemaName::Evidence => include_str!("../../schemas/evidence.json"),
     }
 }
 

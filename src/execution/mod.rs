@@ -8,11 +8,14 @@
 //! submission's image. What one says to another is a type here, and pure: `category` and `reason` (how a step
 //! ended), `report` (how the runner ended), `control` (the lines between `run` and `publish`). `run` is a folder.
 
+pub mod archive;
 pub mod category;
 pub mod control;
+pub mod evidence;
 pub mod expectation;
 pub mod places;
 pub mod pod_start;
+pub mod publish;
 pub mod reason;
 pub mod report;
 pub mod run;

@@ -80,6 +80,11 @@ impl Sha256Digest {
         self.0 == [0; 32]
     }
 
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The 64 lower-case hexadecimal digits.
     pub fn to_hex(self) -> String {
         self.to_string()

@@ -25,6 +25,10 @@ pub(super) fn parse_image(text: &str) -> Result<String, String> {
     PinnedImage::parse(text).map(|_| text.to_owned()).map_err(|fault| in_words(&fault))
 }
 
+pub(super) fn parse_pinned_image(text: &str) -> Result<PinnedImage, String> {
+    PinnedImage::parse(text).map_err(|fault| in_words(&fault))
+}
+
 pub(super) fn parse_digest(text: &str) -> Result<Sha256Digest, String> {
     Sha256Digest::parse(text).map_err(|fault| in_words(&fault))
 }

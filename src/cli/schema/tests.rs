@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::problems::Validation;
+use crate::execution::evidence;
 use crate::submission::schema::{SignedForm, SubmissionForm, check, of_form};
 use crate::submission::{Problem, Submission};
 use crate::submit::receipt::{self, ProblemReceipt, Turn};
 use crate::submit::record::{self, Record};
 use crate::submit::{Receipt, ReceiptOutcome};
 
-const NAMES: [(SchemaName, &str); 9] = [
+const NAMES: [(SchemaName, &str); 10] = [
     (SchemaName::Submission, "submission"),
     (SchemaName::Signed, "signed"),
     (SchemaName::Profile, "profile"),
@@ -22,6 +23,7 @@ const NAMES: [(SchemaName, &str); 9] = [
     (SchemaName::Status, "status"),
     (SchemaName::Listing, "listing"),
     (SchemaName::Ledger, "ledger"),
+    (SchemaName::Evidence, "evidence"),
 ];
 
 /// The schema of what we write: every field is there, perhaps with null.
@@ -61,7 +63,32 @@ fn generated(name: SchemaName) -> Value {
         SchemaName::Ledger => {
             of_output::<crate::ledger::LedgerReceipt>(crate::ledger::receipt::SCHEMA_VERSION)
         }
+        SchemaName::Evidence => of_evidence(),
     }
+}
+
+/// The version of evidence stands in its own part of the statement.
+fn of_evidence() -> Value {
+    let mut schema = of_output::<evidence::Statement>(evidence::SCHEMA_VERSION);
+    schema["properties"].as_object_mut().unwrap().remove("schema_version");
+    schema["$defs"]["HarnessRun"]["properties"]["schema_version"] =
+        json!({ "const": evidence::SCHEMA_VERSION });
+    for (field, value) in
+        [("_type", evidence::STATEMENT_TYPE), ("predicateType", evidence::PREDICATE_TYPE)]
+    {
+        schema["properties"][field] = json!({ "const": value });
+    }
+    schema
+}
+
+#[test]
+fn evidence_fits_its_schema() {
+    let schema = committed(SchemaName::Evidence);
+    let golden = include_str!("../../../tests/golden/evidence.json");
+    let mut statement: Value = serde_json::from_str(golden).unwrap();
+    check(&schema, &statement).unwrap();
+    statement["predicate"]["harness_run"]["schema_version"] = json!("v2");
+    check(&schema, &statement).unwrap_err();
 }
 
 fn committed(name: SchemaName) -> Value {

@@ -28,7 +28,7 @@ const REMOVABLE: [&str; 5] = [
 ];
 
 /// Objects to which a field of no meaning may be added.
-const OPEN: [&str; 12] = [
+const OPEN: [&str; 13] = [
     "",
     "/metadata",
     "/metadata/labels",
@@ -38,6 +38,8 @@ const OPEN: [&str; 12] = [
     "/spec/template/metadata",
     "/spec/template/metadata/labels",
     "/spec/template/metadata/annotations",
+    // A name to pull with; the image that is pulled is pinned.
+    "/spec/template/spec/imagePullSecrets/0",
     STAGE,
     PUBLISH,
     RUN,
