@@ -137,7 +137,9 @@ fn is_allowed(pointer: &str, change: &Change) -> bool {
     match change {
         _ if is_under(pointer, &FREE) => true,
         Change::Remove => REMOVABLE.contains(&pointer),
-        Change::Replace(value) => value.is_null() && REMOVABLE.contains(&pointer),
+        Change::Replace(value) => {
+            (value.is_null() || *value == Value::Array(Vec::new())) && REMOVABLE.contains(&pointer)
+        }
         Change::Add(_, Value::Null) => true,
         // Go knows no difference between an empty list and none.
         Change::Add(_, Value::Array(list)) if list.is_empty() => true,
