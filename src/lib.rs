@@ -17,5 +17,6 @@ pub mod cluster;
 pub mod execution;
 pub mod profile;
 pub mod render;
+pub mod status;
 pub mod submission;
 pub mod submit;

@@ -1,14 +1,22 @@
 //! The command line as clap reads it: types only, nothing is done here. Doc comments are the help.
 
+mod evidence;
+mod steps;
+mod values;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
-use crate::execution::Expectation;
-use crate::profile::Quantity;
-use crate::submission::{AttemptId, Fault, MissionId, Namespace, PinnedImage, Sha256Digest};
+use crate::submission::{AttemptId, MissionId, Namespace, Sha256Digest};
+pub use evidence::{EvidenceCommand, VerifyArgs};
+pub use steps::{ExpectationArgs, PublishArgs, RunArgs, StageArgs};
+use values::{
+    parse_attempt_id, parse_evaluator_version, parse_image, parse_mission_id, parse_namespace,
+    parse_phase, parse_seconds, parse_since, parse_time, parse_wait,
+};
 
 /// Dispatch research experiments to Kubernetes, each at most once
 #[derive(Debug, Parser)]
@@ -32,10 +40,14 @@ pub enum Command {
     Evidence(EvidenceCommand),
     /// List the resource profiles, or show one
     Profiles(ProfilesArgs),
-    /// Explain a problem code, a receipt outcome or an exit code
+    /// Explain a problem code, a receipt outcome, a category of a status or an exit code
     Explain(ExplainArgs),
     /// Print the JSON Schema of a file or of an output
     Schema(SchemaArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    Man(ManArgs),
 }
 
 /// The commands about predictions
@@ -44,6 +56,9 @@ pub enum PredictionCommand {
     /// Check, review and submit
     #[command(subcommand)]
     Dispatch(DispatchCommand),
+    /// In the pod: fetch the inputs, check them, and put them in place
+    #[command(hide = true)]
+    Stage(StageArgs),
     /// In the pod: start the runner, bound it, and report how it ended
     #[command(hide = true)]
     Run(RunArgs),
@@ -61,13 +76,19 @@ pub enum DispatchCommand {
     Render(RenderArgs),
     /// Submit, each exactly once, and print receipts
     Submit(SubmitArgs),
+    /// Say where experiments stand and why; wait for their end or watch them
+    Status(StatusArgs),
+    /// List the experiments of a namespace: running, finished and pruned
+    List(ListArgs),
+    /// Print the output of an experiment's runner, or of another step
+    Logs(LogsArgs),
 }
 
 /// Which submissions
 #[derive(Debug, Args)]
 pub struct SubmissionArgs {
     /// A submission, a directory of them (its regular *.json files), or `-` for standard input
-    #[arg(short = 'f', long = "submission", value_name = "FILE", required = true, num_args = 1..)]
+    #[arg(short = 'f', long = "submission", visible_alias = "filename", value_name = "FILE", required = true, num_args = 1..)]
     pub submissions: Vec<PathBuf>,
 }
 
@@ -109,13 +130,15 @@ pub enum ValidateOutput {
     Json,
     /// Annotations of GitHub Actions
     Github,
+    /// One SARIF 2.1.0 document for all submissions, for code scanning
+    Sarif,
 }
 
 /// Show what would run
 #[derive(Debug, Args)]
 pub struct RenderArgs {
     /// A submission, or `-` for standard input
-    #[arg(short = 'f', long = "submission", value_name = "FILE")]
+    #[arg(short = 'f', long = "submission", visible_alias = "filename", value_name = "FILE")]
     pub submission: PathBuf,
     /// The namespace that it would run in
     #[arg(short, long, value_parser = parse_namespace)]
@@ -192,8 +215,11 @@ pub struct SubmitArgs {
     #[arg(long, value_enum, default_value_t = DryRunMode::None, value_name = "MODE")]
     pub dry_run: DryRunMode,
     /// How many submissions at a time
-    #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(short, long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: u16,
+    /// Then wait until they are over, for at most this long (`30s`, `10m`, `2h`); without a duration for as long as it takes
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_wait)]
+    pub wait: Option<Wait>,
     /// Exit with 7 if the same Job is already there and has failed
     #[arg(long)]
     pub fail_if_failed: bool,
@@ -222,6 +248,130 @@ pub enum ReceiptOutput {
     Json,
 }
 
+/// How long to wait; nothing means for as long as it takes
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait(pub Option<Duration>);
+
+/// Where experiments stand
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["names", "submissions"]))]
+pub struct StatusArgs {
+    /// The Job's name, as the receipt shows it; may be repeated
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The submission, a directory of them (its regular *.json files), or `-` for standard input
+    #[arg(short = 'f', long = "submission", value_name = "FILE", num_args = 1..)]
+    pub submissions: Vec<PathBuf>,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Which profiles
+    #[command(flatten)]
+    pub profiles: ProfileArgs,
+    /// Wait until they are over, for at most this long (`30s`, `10m`, `2h`); without a duration for as long as it takes
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_wait)]
+    pub wait: Option<Wait>,
+    /// Print each change until they are over
+    #[arg(long)]
+    pub watch: bool,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = StatusOutput::Text)]
+    pub output: StatusOutput,
+}
+
+/// How `status` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatusOutput {
+    /// For people
+    Text,
+    /// One line for each
+    Wide,
+    /// The names alone, as kubectl takes them
+    Name,
+    /// One JSON document for each, one a line; while waiting one for each change
+    Json,
+    /// One YAML document for each
+    Yaml,
+}
+
+/// List experiments
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Only those in this phase; may be repeated
+    #[arg(long, value_name = "PHASE", value_parser = parse_phase)]
+    pub phase: Vec<crate::status::Phase>,
+    /// Only those of this mission
+    #[arg(long, value_name = "NAME")]
+    pub mission: Option<String>,
+    /// Only those created since: a time (RFC 3339) or so long ago (`30m`, `2h`, `7d`)
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
+    pub since: Option<Since>,
+    /// Only those whose image holds this text
+    #[arg(long, value_name = "TEXT")]
+    pub image: Option<String>,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = ListOutput::Text)]
+    pub output: ListOutput,
+}
+
+/// From when on
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// A moment
+    Time(Timestamp),
+    /// So long before now
+    Ago(Duration),
+}
+
+/// How `list` prints
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListOutput {
+    /// For people
+    Text,
+    /// With mission, image and digest
+    Wide,
+    /// The names alone, as kubectl takes them
+    Name,
+    /// One JSON document for each, one a line
+    Json,
+    /// For spreadsheets (RFC 4180)
+    Csv,
+}
+
+/// Print output
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// The Job's name, as the receipt shows it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// The step whose output is meant; `run`, which is the runner's, by default
+    #[arg(long, value_enum)]
+    pub step: Option<LogStep>,
+    /// Follow the output until the experiment is over; without `--step` that of all steps in turn
+    #[arg(short, long)]
+    pub follow: bool,
+    /// How many lines from the end
+    #[arg(long, value_name = "NUMBER", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub tail: u32,
+}
+
+/// A step of the pod
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogStep {
+    /// Fetching and checking the inputs
+    Stage,
+    /// The submission's own code
+    Run,
+    /// Publishing the result
+    Publish,
+}
+
 /// List or show profiles
 #[derive(Debug, Args)]
 pub struct ProfilesArgs {
@@ -247,7 +397,7 @@ pub enum ProfilesOutput {
 /// Explain a code
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A problem code, a receipt outcome or an exit code; all are listed without it
+    /// A problem code, a receipt outcome, a category of a status or an exit code; all are listed without it
     pub code: Option<String>,
 }
 
@@ -290,137 +440,6 @@ pub struct InitArgs {
     pub harness_image: Option<String>,
 }
 
-/// Start the runner; the Job passes everything
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// The runner's budget
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
-    pub max_seconds: u32,
-    /// The pod's deadline, from its start
-    #[arg(long, value_name = "SECONDS")]
-    pub pod_deadline: u64,
-    /// What publication needs of it
-    #[arg(long, value_name = "SECONDS")]
-    pub publication: u64,
-    /// The size of the output folder, such as 10Gi
-    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
-    pub output_size: u64,
-    /// The size of the scratch folder, such as 20Gi
-    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
-    pub scratch_size: u64,
-    /// The folder that holds all volumes
-    #[arg(long, value_name = "DIR", default_value = crate::execution::places::ROOT)]
-    pub root: PathBuf,
-    /// Where to leave the reason of the end
-    #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
-    pub termination_log: PathBuf,
-    /// What to start; without it, what the image says in `HARNESS_RUNNER`
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-}
-
-/// What the inputs must be; the Job passes everything
-#[derive(Debug, Args)]
-pub struct ExpectationArgs {
-    /// The mission's name
-    #[arg(long, value_name = "NAME", value_parser = parse_mission_id)]
-    pub mission_id: MissionId,
-    /// The evaluator's version: sha256:DIGEST
-    #[arg(long, value_name = "DIGEST", value_parser = parse_evaluator_version)]
-    pub evaluator_version: Sha256Digest,
-    /// The runner's budget
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
-    pub max_seconds: u32,
-    /// The digest of the mission document
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub mission_sha256: Sha256Digest,
-    /// The digest of the snapshot
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub snapshot_sha256: Sha256Digest,
-    /// The digest of the resume
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub resume_sha256: Option<Sha256Digest>,
-}
-
-impl ExpectationArgs {
-    /// The same for the library.
-    pub fn expectation(&self) -> Expectation {
-        Expectation {
-            mission_id: self.mission_id.clone(),
-            evaluator_version: self.evaluator_version,
-            max_seconds: self.max_seconds,
-            mission_sha256: self.mission_sha256,
-            snapshot_sha256: self.snapshot_sha256,
-            resume_sha256: self.resume_sha256,
-        }
-    }
-}
-
-/// Publish; the Job passes everything
-#[derive(Debug, Args)]
-pub struct PublishArgs {
-    /// What the inputs were
-    #[command(flatten)]
-    pub expectation: ExpectationArgs,
-    /// The name of the attempt
-    #[arg(long, value_name = "NAME", value_parser = parse_attempt_id)]
-    pub attempt_id: AttemptId,
-    /// The image that runs
-    #[arg(long, value_name = "IMAGE", value_parser = parse_pinned_image)]
-    pub image: PinnedImage,
-    /// The profile's name
-    #[arg(long, value_name = "NAME")]
-    pub profile: String,
-    /// The digest of the profile's content
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub profile_digest: Sha256Digest,
-    /// The result identity
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub result_identity: Sha256Digest,
-    /// The submission digest
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub submission_digest: Sha256Digest,
-    /// The pod's deadline, from its start
-    #[arg(long, value_name = "SECONDS")]
-    pub pod_deadline: u64,
-    /// What publication needs of it
-    #[arg(long, value_name = "SECONDS")]
-    pub publication: u64,
-    /// The size of the output folder, such as 10Gi
-    #[arg(long, value_name = "QUANTITY", value_parser = parse_bytes)]
-    pub output_size: u64,
-    /// The folder that holds all volumes
-    #[arg(long, value_name = "DIR", default_value = crate::execution::places::ROOT)]
-    pub root: PathBuf,
-    /// Where to leave the reason of the end
-    #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
-    pub termination_log: PathBuf,
-}
-
-/// Check a result
-#[derive(Debug, Subcommand)]
-pub enum EvidenceCommand {
-    /// Check a published result: against its own evidence, and against its submission and its Job where they are named
-    Verify(VerifyArgs),
-}
-
-/// Check a result
-#[derive(Debug, Args)]
-pub struct VerifyArgs {
-    /// The result, as it was fetched from the store
-    #[arg(value_name = "RESULT")]
-    pub result: PathBuf,
-    /// The submission that it must be of
-    #[arg(short = 'f', long = "submission", value_name = "FILE")]
-    pub submission: Option<PathBuf>,
-    /// Which profiles
-    #[command(flatten)]
-    pub profiles: ProfileArgs,
-    /// How to print
-    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
-    pub output: ReceiptOutput,
-}
-
 /// Print a schema
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
@@ -446,54 +465,23 @@ pub enum SchemaName {
     Record,
     /// What a result says about itself
     Evidence,
+    /// One line of `status -o json`
+    Status,
+    /// One line of `list -o json`
+    Listing,
 }
 
-fn parse_attempt_id(text: &str) -> Result<AttemptId, String> {
-    AttemptId::parse(text).map_err(|fault| in_words(&fault))
+/// Print a completion script
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
-fn parse_mission_id(text: &str) -> Result<MissionId, String> {
-    MissionId::parse(text).map_err(|fault| in_words(&fault))
-}
-
-fn parse_evaluator_version(text: &str) -> Result<Sha256Digest, String> {
-    Sha256Digest::parse_prefixed(text).map_err(|fault| in_words(&fault))
-}
-
-/// Checks an image and keeps its spelling.
-fn parse_image(text: &str) -> Result<String, String> {
-    PinnedImage::parse(text).map(|_| text.to_owned()).map_err(|fault| in_words(&fault))
-}
-
-fn parse_pinned_image(text: &str) -> Result<PinnedImage, String> {
-    PinnedImage::parse(text).map_err(|fault| in_words(&fault))
-}
-
-fn parse_digest(text: &str) -> Result<Sha256Digest, String> {
-    Sha256Digest::parse(text).map_err(|fault| in_words(&fault))
-}
-
-/// A quantity of bytes, as the Job passes it.
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    let quantity = Quantity::parse(text).map_err(|fault| in_words(&fault))?;
-    quantity.whole().ok_or_else(|| "allowed: a whole number of bytes".to_owned())
-}
-
-fn parse_namespace(text: &str) -> Result<Namespace, String> {
-    Namespace::parse(text).map_err(|fault| in_words(&fault))
-}
-
-fn in_words(fault: &Fault) -> String {
-    format!("found {}; allowed: {}", fault.found, fault.allowed)
-}
-
-fn parse_time(text: &str) -> Result<Timestamp, String> {
-    crate::submission::parse_time(text).map_err(|fault| in_words(&fault))
-}
-
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<u64>() {
-        Ok(seconds @ 1..=600) => Ok(Duration::from_secs(seconds)),
-        _ => Err("allowed: whole seconds from 1 to 600".to_owned()),
-    }
+/// Print a manual page
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The command, word by word, such as `prediction dispatch submit`; harness itself without it
+    pub command: Vec<String>,
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::status::{Basis, Category, FollowEnd, Followed, Phase, Status};
 use crate::submit::{Receipt, ReceiptOutcome};
 
 /// How a command ends. The numbers are frozen.
@@ -23,11 +24,15 @@ pub enum Exit {
     Unknown,
     /// The experiment itself failed, or was cancelled.
     Failed,
+    /// Waited long enough; the experiment goes on.
+    Waited,
+    /// There is no such experiment.
+    Absent,
 }
 
 impl Exit {
     /// Every code that a command can end with today, most urgent first: the order for several submissions.
-    pub const BY_URGENCY: [Self; 8] = [
+    pub const BY_URGENCY: [Self; 10] = [
         Self::Bug,
         Self::Usage,
         Self::Unknown,
@@ -35,6 +40,8 @@ impl Exit {
         Self::Refused,
         Self::Invalid,
         Self::Failed,
+        Self::Waited,
+        Self::Absent,
         Self::Done,
     ];
 
@@ -49,6 +56,8 @@ impl Exit {
             Self::Refused => 5,
             Self::Unknown => 6,
             Self::Failed => 7,
+            Self::Waited => 8,
+            Self::Absent => 9,
         }
     }
 
@@ -71,6 +80,8 @@ impl Exit {
                 "outcome unknown or cluster unreachable; running the same command again is safe"
             }
             Self::Failed => "the experiment itself failed, or was cancelled",
+            Self::Waited => "waited long enough; the experiment goes on",
+            Self::Absent => "there is no such experiment",
         }
     }
 
@@ -104,7 +115,14 @@ way. The receipt lists the places and says what is known to run."
 again: it reads what is there and never makes a second Job."
             }
             Self::Failed => {
-                "The experiment was cancelled, or, with `--fail-if-failed`, is there already and has failed."
+                "The experiment was cancelled or has failed, as `status`, `logs` and every wait say; `submit` without a wait says so of a \
+failed one only with `--fail-if-failed`."
+            }
+            Self::Waited => {
+                "The time given with `--wait` has passed and the experiment is not over. It goes on; the same command waits again."
+            }
+            Self::Absent => {
+                "The namespace holds no Job and no record of this name, or the Job that was waited for was deleted or replaced."
             }
         }
     }
@@ -126,6 +144,38 @@ again: it reads what is there and never makes a second Job."
             ReceiptOutcome::Refused => Self::Refused,
             ReceiptOutcome::Unknown | ReceiptOutcome::NotStarted => Self::Unknown,
             ReceiptOutcome::Invalid => Self::Invalid,
+        }
+    }
+
+    /// The exit code of one status, without waiting.
+    pub fn of_status(status: &Status, asked: Option<&str>) -> Self {
+        let category = status.diagnosis.category;
+        if [Category::ABSENT, Category::DELETED, Category::REPLACED].contains(&category) {
+            return Self::Absent;
+        }
+        let is_unreadable_record =
+            status.phase == Phase::Unknown && status.diagnosis.basis == Basis::Record;
+        if category == Category::FOREIGN
+            || is_unreadable_record
+            || asked.is_some_and(|digest| status.is_of_another_submission(digest))
+        {
+            return Self::Conflict;
+        }
+        match status.phase {
+            Phase::Failed | Phase::Cancelled => Self::Failed,
+            _ => Self::Done,
+        }
+    }
+
+    /// The exit code of one that was waited for.
+    pub fn of_followed(followed: &Followed) -> Self {
+        match (&followed.end, &followed.status) {
+            (FollowEnd::Over, Some(status)) => {
+                Self::of_status(status, followed.target.submission_digest.as_deref())
+            }
+            (FollowEnd::Waited, Some(_)) => Self::Waited,
+            (FollowEnd::Refused(_), _) => Self::Refused,
+            _ => Self::Unknown,
         }
     }
 

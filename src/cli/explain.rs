@@ -1,10 +1,12 @@
-//! `harness explain CODE`: the whole story of a problem code, a receipt outcome or an exit code.
+//! `harness explain CODE`: the whole story of a problem code, a receipt outcome, a category of a status or an exit code.
 
 use anyhow::{Result, bail};
 
 use super::args::ExplainArgs;
 use super::exit::Exit;
 use super::terminal;
+use crate::execution;
+use crate::status::Category;
 use crate::submission::Code;
 use crate::submit::ReceiptOutcome;
 use crate::{profile, render, submission, submit};
@@ -25,7 +27,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit> {
         Some(word) => match story(word) {
             Some(story) => terminal::data(&story),
             None => bail!(
-                "there is no problem code, receipt outcome or exit code {}; `harness explain` lists them",
+                "there is no problem code, receipt outcome, category or exit code {}; `harness explain` lists them",
                 submission::excerpt::excerpt(word)
             ),
         },
@@ -42,12 +44,26 @@ fn list() {
     for outcome in ReceiptOutcome::ALL {
         terminal::data(&format!("  {:<34} {}", outcome.name(), outcome.summary()));
     }
+    terminal::data("\nCategories of a status:");
+    for category in Category::all() {
+        terminal::data(&format!("  {:<34} {}", category.name(), category.summary()));
+    }
     terminal::data("\nExit codes:");
     let mut exits = Exit::BY_URGENCY;
     exits.sort_by_key(|exit| exit.number());
     for exit in exits {
         terminal::data(&format!("  {:<34} {}", exit.number(), exit.meaning()));
     }
+    terminal::data("\nExit codes of the steps in the pod:");
+    for category in steps_categories() {
+        let name = format!("{} {}", category.exit_code(), category.name());
+        terminal::data(&format!("  {name:<34} {}", category.summary()));
+    }
+}
+
+/// How a step of the pod can end otherwise than well, with exit codes that no other command has.
+fn steps_categories() -> impl Iterator<Item = execution::Category> {
+    execution::Category::ALL.into_iter().filter(|category| category.exit_code() != 0)
 }
 
 fn story(word: &str) -> Option<String> {
@@ -56,16 +72,50 @@ fn story(word: &str) -> Option<String> {
     let code = codes().into_iter().find(|code| is_meant(code.name));
     let outcome = ReceiptOutcome::ALL.into_iter().find(|outcome| is_meant(outcome.name()));
     let exit = Exit::BY_URGENCY.into_iter().find(|exit| exit.number().to_string() == word);
-    let told = |name: &str, summary: &str, explanation: &str| {
-        format!("{name}: {summary}\n\n{}", wrap(explanation))
+    let category = Category::all().find(|category| is_meant(category.name()));
+    let told = |kind: &str, name: &str, summary: &str, explanation: &str| {
+        (format!("{name}: {summary}\n\n{}", wrap(explanation)), kind.to_owned())
     };
-    code.map(|code| told(code.name, code.summary, code.explanation))
-        .or_else(|| {
-            outcome.map(|outcome| told(outcome.name(), outcome.summary(), outcome.explanation()))
-        })
-        .or_else(|| {
-            exit.map(|exit| told(&format!("exit code {word}"), exit.meaning(), exit.explanation()))
-        })
+    let mut stories: Vec<(String, String)> = Vec::new();
+    stories.extend(code.map(|it| told("a problem code", it.name, it.summary, it.explanation)));
+    stories.extend(outcome.map(|outcome| {
+        told("a receipt outcome", outcome.name(), outcome.summary(), outcome.explanation())
+    }));
+    stories.extend(category.map(|category| {
+        let remedy = match category.remedy() {
+            "" => String::new(),
+            remedy => format!("\n\nhelp: {remedy}"),
+        };
+        let (story, kind) = told(
+            "a category of a status",
+            category.name(),
+            category.summary(),
+            category.explanation(),
+        );
+        (story + &wrap_help(&remedy), kind)
+    }));
+    stories.extend(exit.map(|exit| {
+        told("an exit code", &format!("exit code {word}"), exit.meaning(), exit.explanation())
+    }));
+    let step = steps_categories().find(|step| step.exit_code().to_string() == word);
+    stories.extend(step.map(|step| {
+        let name = format!("{} (exit code {word} of a step in the pod)", step.name());
+        told("an exit code of a step", &name, step.summary(), step.explanation())
+    }));
+    // Some words are an outcome of `submit` and a category of `status`; both are told then.
+    match stories.as_slice() {
+        [] => None,
+        [(story, _)] => Some(story.clone()),
+        several => {
+            let several: Vec<String> =
+                several.iter().map(|(story, kind)| format!("As {kind}:\n\n{story}")).collect();
+            Some(several.join("\n\n"))
+        }
+    }
+}
+
+fn wrap_help(remedy: &str) -> String {
+    if remedy.is_empty() { String::new() } else { format!("\n\n{}", wrap(remedy)) }
 }
 
 /// Paragraphs in lines of at most 80 columns.
@@ -109,10 +159,17 @@ mod tests {
         codes.chain(outcomes).chain(exits).collect()
     }
 
+    /// Categories share words with outcomes and codes; both are told then.
+    fn categories() -> Vec<(String, &'static str, &'static str)> {
+        Category::all().map(|it| (it.name().to_owned(), it.summary(), it.explanation())).collect()
+    }
+
     #[test]
     fn every_word_is_told_apart_and_has_a_story_of_its_own() {
         let (mut words, mut told) = (BTreeSet::new(), BTreeSet::new());
-        for (word, summary, explanation) in stories() {
+        for (index, (word, summary, explanation)) in
+            stories().into_iter().chain(categories()).enumerate()
+        {
             assert!((10..=160).contains(&summary.chars().count()), "{word}: {summary}");
             assert!(!summary.contains('\n') && !summary.ends_with('.'), "{word}: {summary}");
             assert!(explanation.chars().count() >= 60, "{word}: {explanation}");
@@ -120,8 +177,14 @@ mod tests {
             assert!(told.insert(explanation), "{word} tells the story of another");
             let whole = story(&word).unwrap();
             assert!(whole.contains(summary), "{whole}");
-            assert!(whole.lines().skip(1).all(|line| line.chars().count() <= 80), "{whole}");
-            assert!(words.insert(word.clone()), "{word} has two meanings");
+            let is_head =
+                |line: &str| line.ends_with(&format!(": {summary}")) || line.starts_with(&word);
+            assert!(
+                whole.lines().all(|line| is_head(line) || line.chars().count() <= 80),
+                "{whole}"
+            );
+            let is_new = words.insert(word.clone());
+            assert!(is_new || index >= stories().len(), "{word} has two meanings");
         }
         assert!(words.len() > 80);
     }
@@ -147,7 +210,7 @@ mod tests {
     #[test]
     fn stories_name_commands_that_exist() {
         let mut count = 0;
-        for (word, _, explanation) in stories() {
+        for (word, _, explanation) in stories().into_iter().chain(categories()) {
             for command in explanation.split("`harness ").skip(1) {
                 let command = command.split('`').next().unwrap();
                 let argv = ["harness"].into_iter().chain(command.split(' ')).map(Into::into);

@@ -3,11 +3,17 @@
 //! One file a command. Nothing below this module prints, reads the environment or knows an exit code.
 
 pub mod args;
+mod completions;
+mod connect;
 pub mod exit;
 mod explain;
 mod init;
 mod input;
+mod list;
+mod logs;
+mod man;
 mod neutral;
+mod notes;
 mod problems;
 mod profiles;
 mod progress;
@@ -15,8 +21,12 @@ mod publish;
 mod receipts;
 mod render;
 mod run;
+mod sarif;
 mod schema;
 mod signals;
+mod stage;
+mod status;
+mod statuses;
 mod step;
 mod submit;
 mod terminal;
@@ -24,10 +34,11 @@ mod validate;
 mod verify;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 
 use args::{Cli, Command, DispatchCommand, EvidenceCommand, PredictionCommand};
 pub use exit::Exit;
@@ -38,7 +49,11 @@ use terminal::Tone;
 /// ([`Category::exit_code`](crate::execution::Category::exit_code)), all other commands those of [`Exit`].
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
     forbid_core_dumps();
-    let cli = match Cli::try_parse_from(argv) {
+    let argv: Vec<OsString> = argv.into_iter().collect();
+    if let Some(exit) = completions::answer(&argv) {
+        return exit.into();
+    }
+    let cli = match parse(argv) {
         Ok(cli) => cli,
         Err(error) => return stopped_by_clap(&error).into(),
     };
@@ -47,7 +62,13 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
             DispatchCommand::Validate(options) => validate::run(options),
             DispatchCommand::Render(options) => render::run(options),
             DispatchCommand::Submit(options) => submit::run(options),
+            DispatchCommand::Status(options) => status::run(options),
+            DispatchCommand::List(options) => list::run(options),
+            DispatchCommand::Logs(options) => logs::run(options),
         },
+        Command::Prediction(PredictionCommand::Stage(options)) => {
+            return stage::run(options).into();
+        }
         Command::Prediction(PredictionCommand::Run(options)) => return run::run(options).into(),
         Command::Prediction(PredictionCommand::Publish(options)) => {
             return publish::run(options).into();
@@ -57,6 +78,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Profiles(options) => profiles::run(options),
         Command::Explain(options) => explain::run(options),
         Command::Schema(options) => Ok(schema::run(options)),
+        Command::Completions(options) => completions::run(options),
+        Command::Man(options) => man::run(options),
     };
     let exit = match ended {
         Ok(_) if terminal::output_failed() => Exit::Unknown,
@@ -67,6 +90,18 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     exit.into()
+}
+
+/// As a plugin of kubectl (`kubectl-harness` in PATH) the command calls itself `kubectl harness`, as it is typed.
+fn parse(argv: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let program = argv.first().and_then(|program| Path::new(program).file_name());
+    if program.is_none_or(|name| name != "kubectl-harness") {
+        return Cli::try_parse_from(argv);
+    }
+    // clap takes its name from the first word otherwise.
+    let command = Cli::command().no_binary_name(true).bin_name("kubectl harness");
+    let matches = command.try_get_matches_from(argv.into_iter().skip(1))?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// A core file would hold signed URLs: a quit from the keyboard writes one where they are switched on. What is
@@ -81,7 +116,7 @@ fn forbid_core_dumps() {
 fn stopped_by_clap(error: &clap::Error) -> Exit {
     let printed = error.print();
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && ["validate", "render", "submit"].contains(&word.as_str())
+        && ["validate", "render", "submit", "status", "list", "logs"].contains(&word.as_str())
     {
         terminal::say(Tone::Note, &format!("it is `harness prediction dispatch {word}`"));
     }

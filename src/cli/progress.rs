@@ -30,6 +30,41 @@ impl Progress {
     }
 }
 
+/// A spinner on standard error while something is waited for, or nothing where nobody would see it.
+pub(super) struct Spinner(ProgressBar);
+
+impl Spinner {
+    /// Starts it.
+    pub(super) fn start() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self(bar)
+    }
+
+    /// Whether nobody sees it, so that lines have to say the same.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.0.is_hidden()
+    }
+
+    /// Shows what is going on.
+    pub(super) fn say(&self, text: String) {
+        self.0.set_message(text);
+    }
+
+    /// Hides it while `print` writes.
+    pub(super) fn aside(&self, print: impl FnOnce()) {
+        self.0.suspend(print);
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();

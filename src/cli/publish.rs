@@ -7,11 +7,11 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::args::PublishArgs;
-use super::step;
+use super::{stage, step};
 use crate::clock::{Clock, SystemClock};
 use crate::execution::evidence::{Facts, Pod};
 use crate::execution::publish::{self, Settings, Target};
-use crate::execution::store::{self, Store};
+use crate::execution::store::Store;
 use crate::execution::{Category, Places, Reason, Step};
 
 /// Publishes; returns the exit code of the step.
@@ -41,12 +41,8 @@ fn prepare(options: &PublishArgs) -> Result<Prepared, Reason> {
     }
     let places = Places::below(&options.root);
     let target = Target::read(&places.urls())?;
-    let store = Store::open(&store::Settings {
-        certificate_file: variable("SSL_CERT_FILE").map(Into::into),
-        https_proxy: variable("HTTPS_PROXY"),
-        no_proxy: variable("NO_PROXY"),
-    })
-    .map_err(|error| environment(&error.to_string(), error.remedy()))?;
+    let store = Store::open(&stage::store_settings())
+        .map_err(|error| environment(&error.to_string(), error.remedy()))?;
     let settings = Settings {
         facts: facts(options),
         pod_deadline: Duration::from_secs(options.pod_deadline),
@@ -82,10 +78,7 @@ fn environment(sentence: &str, remedy: &str) -> Reason {
 }
 
 /// A variable of the pod; an empty one is none.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the Job gives the pod's facts and the site's proxy this way"
-)]
+#[expect(clippy::disallowed_methods, reason = "the Job gives the pod's facts this way")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -45,9 +45,11 @@ pub(super) fn for_people(receipt: &Receipt) -> String {
 }
 
 fn in_one_line(problem: &ProblemReceipt) -> String {
-    let place = match (problem.line, problem.column) {
-        (Some(line), Some(column)) => format!("{line}:{column} "),
-        _ => String::new(),
+    let place = match (problem.file.as_deref(), problem.line, problem.column) {
+        (Some(file), Some(line), Some(column)) => format!("{file}:{line}:{column} "),
+        (None, Some(line), Some(column)) => format!("{line}:{column} "),
+        (Some(file), ..) => format!("{file} "),
+        (None, ..) => String::new(),
     };
     format!(
         "{place}{} [{}] found {}; allowed: {}; help: {}",

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::args::{RenderArgs, RenderOutput};
 use super::exit::Exit;
+use super::notes::Notes;
 use super::problems::for_people;
 use super::terminal::{self, Tone};
 use super::{input, neutral, profiles};
@@ -14,15 +15,13 @@ pub(super) fn run(args: &RenderArgs) -> Result<Exit> {
     let profiles = profiles::load(&args.profiles)?;
     let source = input::read(&args.submission)?;
     let bundle = Submission::parse(&source.bytes).and_then(|submission| {
-        for note in submission.notes() {
-            terminal::say(Tone::Warning, &for_people(&source.name, note));
-        }
+        Notes::default().say(&source.name, submission.notes());
         let fitted = render::fit(&submission, &profiles)?;
         render::render(&fitted, &args.namespace).map_err(|problem| vec![problem])
     });
     match bundle {
         Ok(bundle) => {
-            terminal::data(&document(&bundle, args)?);
+            terminal::data(&document(bundle, args)?);
             Ok(Exit::Done)
         }
         Err(problems) => {
@@ -32,7 +31,7 @@ pub(super) fn run(args: &RenderArgs) -> Result<Exit> {
     }
 }
 
-fn document(bundle: &Bundle, args: &RenderArgs) -> Result<String> {
+fn document(bundle: Bundle, args: &RenderArgs) -> Result<String> {
     let document = if args.reveal_secrets { mask::revealed(bundle) } else { mask::masked(bundle) };
     let text = match args.output {
         RenderOutput::Json => neutral::json(&serde_json::to_string_pretty(&document)?),

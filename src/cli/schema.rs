@@ -22,6 +22,8 @@ fn text(name: SchemaName) -> &'static str {
         SchemaName::Validation => include_str!("../../schemas/validation.json"),
         SchemaName::Record => include_str!("../../schemas/record.json"),
         SchemaName::Evidence => include_str!("../../schemas/evidence.json"),
+        SchemaName::Status => include_str!("../../schemas/status.json"),
+        SchemaName::Listing => include_str!("../../schemas/listing.json"),
     }
 }
 

@@ -44,3 +44,14 @@ fn tell_of_the_first(mut signals: Signals) -> Result<()> {
         .context("cannot start a thread")?;
     Ok(())
 }
+
+/// A flag that becomes true at the first signal, for commands that only look: nobody has to hear more of it.
+pub(super) fn stop_at_once() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in guard::not_ignored([SIGINT, SIGTERM, SIGHUP]) {
+        flag::register_conditional_default(signal, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+            .context("cannot handle signals")?;
+    }
+    Ok(stop)
+}

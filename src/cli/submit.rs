@@ -6,74 +6,112 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 
-use super::args::{ClusterArgs, DryRunMode, ReceiptOutput, SubmitArgs};
+use super::args::{DryRunMode, ReceiptOutput, StatusOutput, SubmitArgs};
 use super::exit::Exit;
 use super::input::{self, STANDARD_INPUT, Source};
+use super::notes::Notes;
 use super::terminal::{self, Tone};
-use super::{neutral, problems, profiles, receipts, signals};
+use super::{connect, profiles, receipts, signals, status};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, Access, ConnectOptions, Connection};
+use crate::cluster::{Access, Connection};
 use crate::profile::Profiles;
 use crate::render;
+use crate::status::Target;
 use crate::submission::{Problem, SignedUrls, Submission};
 use crate::submit::batch::{self, Item};
 use crate::submit::receipt::Turn;
-use crate::submit::{Intent, Limits, Receipt};
+use crate::submit::{Intent, Limits, Receipt, ReceiptOutcome};
 
 /// A submission with its signatures, or what is wrong with it.
 struct Prepared {
     source: String,
     submission: Option<Submission>,
     problems: Vec<Problem>,
+    /// Where the problems are, if not in the submission.
+    overlay: Option<String>,
+}
+
+/// Prints each receipt as it comes and keeps only what it means for the exit code, and what is to be waited for.
+struct Receipts {
+    output: ReceiptOutput,
+    fail_if_failed: bool,
+    is_waiting: bool,
+    exits: Mutex<Vec<Exit>>,
+    targets: Mutex<Vec<Target>>,
+}
+
+impl Receipts {
+    fn done(&self, receipt: &Receipt) {
+        match self.output {
+            ReceiptOutput::Text => terminal::data(&receipts::for_people(receipt)),
+            ReceiptOutput::Json => terminal::data(&receipts::for_programs(receipt)),
+        }
+        let exit = Exit::of_receipt(receipt, self.fail_if_failed);
+        self.ended([exit]);
+        if self.is_waiting {
+            let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+            targets.extend(to_follow(receipt));
+        }
+    }
+
+    fn ended(&self, exits: impl IntoIterator<Item = Exit>) {
+        self.exits.lock().unwrap_or_else(PoisonError::into_inner).extend(exits);
+    }
+
+    fn take_targets(&self) -> Vec<Target> {
+        std::mem::take(&mut self.targets.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn exit(self) -> Exit {
+        Exit::most_urgent(self.exits.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     input::check_standard_input(args.submissions.submissions.iter().chain(&args.signed))?;
     let profiles = profiles::load(&args.profiles)?;
     let sources = input::read_all(&args.submissions.submissions)?;
+    let mut notes = Notes::default();
     let prepared: Vec<Prepared> = sources
         .into_iter()
         // Each text goes as soon as it is read: thousands of files may be named.
-        .map(|source| prepare(&source, args.signed.as_deref()))
+        .map(|source| prepare(&source, args.signed.as_deref(), &mut notes))
         .collect::<Result<_>>()?;
-    let (items, invalid) = plan(&prepared, &profiles, args);
-    let mut exits = Vec::new();
-    let mut done = |receipt: &Receipt| {
-        print(receipt, args.output);
-        exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
+    notes.finish();
+    let receipts = Receipts {
+        output: args.output,
+        fail_if_failed: args.fail_if_failed,
+        is_waiting: args.wait.is_some(),
+        exits: Mutex::default(),
+        targets: Mutex::default(),
     };
-    invalid.iter().for_each(&mut done);
+    let items = plan(&prepared, &profiles, args, &receipts);
     match args.dry_run {
         DryRunMode::Client => {
             for item in &items {
-                done(&rehearsed_here(item, args));
+                receipts.done(&rehearsed_here(item, args));
             }
         }
-        DryRunMode::None | DryRunMode::Server => {
-            submit_items(&items, args)?.iter().for_each(|receipt| {
-                exits.push(Exit::of_receipt(receipt, args.fail_if_failed));
-            });
-        }
+        DryRunMode::None | DryRunMode::Server => submit_items(&items, args, &receipts)?,
     }
-    Ok(Exit::most_urgent(exits))
+    Ok(receipts.exit())
 }
 
-fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
-    let prepared =
-        |submission, problems| Prepared { source: source.name.clone(), submission, problems };
+fn prepare(source: &Source, signed: Option<&Path>, notes: &mut Notes) -> Result<Prepared> {
+    let prepared = |submission, problems, overlay| Prepared {
+        source: source.name.clone(),
+        submission,
+        problems,
+        overlay,
+    };
     let submission = match Submission::parse(&source.bytes) {
         Ok(submission) => submission,
-        Err(problems) => return Ok(prepared(None, problems)),
+        Err(problems) => return Ok(prepared(None, problems, None)),
     };
     // Most notes are about signatures, and those may come apart.
-    let warn = |submission: &Submission| {
-        for note in submission.notes() {
-            terminal::say(Tone::Warning, &problems::for_people(&source.name, note));
-        }
-    };
     let Some(file) = signed_file(signed, &submission) else {
-        warn(&submission);
-        return Ok(prepared(Some(submission), Vec::new()));
+        notes.say(&source.name, submission.notes());
+        return Ok(prepared(Some(submission), Vec::new(), None));
     };
     let overlay = input::read(&file).with_context(|| {
         format!("the signed URLs of {} are missing; nothing was submitted", source.name)
@@ -82,16 +120,12 @@ fn prepare(source: &Source, signed: Option<&Path>) -> Result<Prepared> {
         SignedUrls::parse(&overlay.bytes).and_then(|signed| submission.clone().sign(signed));
     match merged {
         Ok(merged) => {
-            warn(&merged);
-            Ok(prepared(Some(merged), Vec::new()))
+            notes.say(&source.name, merged.notes());
+            Ok(prepared(Some(merged), Vec::new(), None))
         }
         Err(problems) => {
-            warn(&submission);
-            // The receipt lists them, but its places are those of this file, which it does not name.
-            let found =
-                format!("{}: refused; the receipt of {} says why", overlay.name, source.name);
-            terminal::say(Tone::Error, &found);
-            Ok(prepared(Some(submission), problems))
+            notes.say(&source.name, submission.notes());
+            Ok(prepared(Some(submission), problems, Some(overlay.name)))
         }
     }
 }
@@ -106,18 +140,18 @@ fn signed_file(signed: Option<&Path>, submission: &Submission) -> Option<std::pa
     }
 }
 
-/// Plans what can go; the rest is receipts already.
+/// Plans what can go; the rest are receipts already.
 fn plan<'a>(
     prepared: &'a [Prepared],
     profiles: &'a Profiles,
     args: &'a SubmitArgs,
-) -> (Vec<Item<'a>>, Vec<Receipt>) {
+    receipts: &Receipts,
+) -> Vec<Item<'a>> {
     let intent = Intent {
         public_inputs: args.public_inputs,
         rehearse_only: args.dry_run == DryRunMode::Server,
     };
     let mut items = Vec::new();
-    let mut receipts = Vec::new();
     for file in prepared {
         let planned = match &file.submission {
             Some(submission) if file.problems.is_empty() => render::fit(submission, profiles)
@@ -128,30 +162,32 @@ fn plan<'a>(
         };
         match planned {
             Ok(item) => items.push(item),
-            Err(problems) => {
-                receipts.push(Receipt::invalid(
-                    turn(&file.source, args),
-                    file.submission.as_ref(),
-                    &problems,
-                ));
-            }
+            Err(problems) => receipts.done(&Receipt::invalid(
+                turn(&file.source, args),
+                file.submission.as_ref(),
+                &problems,
+                file.overlay.as_deref(),
+            )),
         }
     }
-    let twins = batch::same_result_twice(&items);
+    let results =
+        items.iter().map(|item| (item.source(), Some(item.submission().result_identity())));
+    let twins = batch::same_result_twice(results);
     let mut index = 0;
     items.retain(|item| {
         let twin = twins.get(&index);
         index += 1;
         if let Some(problem) = twin {
-            receipts.push(Receipt::invalid(
+            receipts.done(&Receipt::invalid(
                 turn(item.source(), args),
                 Some(item.submission()),
                 std::slice::from_ref(problem),
+                None,
             ));
         }
         twin.is_none()
     });
-    (items, receipts)
+    items
 }
 
 fn turn(source: &str, args: &SubmitArgs) -> Turn {
@@ -171,30 +207,35 @@ fn rehearsed_here(item: &Item<'_>, args: &SubmitArgs) -> Receipt {
     Receipt::checked_here(turn, &plan, obstacles)
 }
 
-fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
+fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> Result<()> {
     if items.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let stop = signals::stop_flag()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let connection = match Connection::open(&connect_options(&args.cluster, args), &clock) {
+    let reads_stdin = args
+        .submissions
+        .submissions
+        .iter()
+        .chain(&args.signed)
+        .any(|path| path.as_os_str() == STANDARD_INPUT);
+    let access = if args.wait.is_some() { Access::SubmitAndWatch } else { Access::Submit };
+    let options = connect::options(&args.cluster, access, !reads_stdin);
+    let connection = match Connection::open(&options, &clock) {
         Ok(connection) => connection,
         Err(error) if error.is_usage() => return Err(error.into()),
         Err(error) => {
             let why = super::chain(&anyhow::Error::from(error));
-            let unreachable = |item: &Item<'_>| {
-                Receipt::unreachable(turn(item.source(), args), &item.plan(), &why)
-            };
-            let receipts: Vec<Receipt> = items.iter().map(unreachable).collect();
-            for receipt in &receipts {
-                print(receipt, args.output);
+            for item in items {
+                let turn = turn(item.source(), args);
+                receipts.done(&Receipt::unreachable(turn, &item.plan(), &why));
             }
-            return Ok(receipts);
+            return Ok(());
         }
     };
     let progress = super::progress::Progress::start(items.len());
-    let done = |receipt: &Receipt| progress.aside(|| print(receipt, args.output));
-    let receipts = batch::submit_all(
+    let done = |receipt: &Receipt| progress.aside(|| receipts.done(receipt));
+    batch::submit_all(
         &connection,
         &SystemClock,
         Limits::default(),
@@ -209,40 +250,26 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs) -> Result<Vec<Receipt>> {
             "stopped; the receipts say what is known, and running the same command again is safe",
         );
     }
-    Ok(receipts)
+    drop(progress);
+    if let (Some(limit), DryRunMode::None) = (args.wait, args.dry_run) {
+        let output = match args.output {
+            ReceiptOutput::Text => StatusOutput::Text,
+            ReceiptOutput::Json => StatusOutput::Json,
+        };
+        let waiting = status::Waiting { limit: limit.0, is_watching: false, output };
+        let targets = receipts.take_targets();
+        receipts.ended(status::follow_to_the_end(
+            &clock, &options, connection, targets, waiting, &stop,
+        ));
+    }
+    Ok(())
 }
 
-fn connect_options(cluster: &ClusterArgs, args: &SubmitArgs) -> ConnectOptions {
-    let context = match &cluster.context {
-        Some(name) => cluster::Context::Named(name.clone()),
-        None => cluster::Context::InCluster { token: cluster::SERVICE_ACCOUNT_TOKEN.into() },
-    };
-    let reads_stdin = args
-        .submissions
-        .submissions
-        .iter()
-        .chain(&args.signed)
-        .any(|path| path.as_os_str() == STANDARD_INPUT);
-    let stderr = Mutex::new(neutral::Stream::default());
-    ConnectOptions {
-        kubectl: cluster.kubectl.clone(),
-        kubeconfig: cluster.kubeconfig.clone(),
-        impersonate_user: cluster.impersonate_user.clone(),
-        impersonate_groups: cluster.impersonate_groups.clone(),
-        request_timeout: cluster.request_timeout,
-        stdin_is_free: !reads_stdin,
-        folders: input::temporary_folders(),
-        on_stderr: Some(Arc::new(move |bytes: &[u8]| {
-            let mut stream = stderr.lock().unwrap_or_else(PoisonError::into_inner);
-            terminal::pass_on(&stream.piece(&String::from_utf8_lossy(bytes)));
-        })),
-        ..ConnectOptions::new(context, cluster.namespace.as_str(), Access::Submit)
-    }
-}
-
-fn print(receipt: &Receipt, output: ReceiptOutput) {
-    match output {
-        ReceiptOutput::Text => terminal::data(&receipts::for_people(receipt)),
-        ReceiptOutput::Json => terminal::data(&receipts::for_programs(receipt)),
-    }
+/// The Job of a receipt whose experiment is under way or over.
+fn to_follow(receipt: &Receipt) -> Option<Target> {
+    let is_there =
+        matches!(receipt.outcome, ReceiptOutcome::Created | ReceiptOutcome::AlreadySubmitted);
+    let job = receipt.job.as_ref().filter(|_| is_there)?;
+    let digest = receipt.identity.as_ref().map(|identity| identity.submission_digest.clone());
+    Some(Target { name: job.name.clone(), uid: job.uid.clone(), submission_digest: digest })
 }

@@ -4,7 +4,7 @@
 //! the output quietly, as it does for `cat`.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,11 +55,36 @@ pub(super) fn data(text: &str) {
         .and_then(|()| if text.ends_with('\n') { Ok(()) } else { output.write_all(b"\n") })
         .and_then(|()| output.flush());
     if let Err(error) = written {
-        OUTPUT_ENDED.store(true, Ordering::Relaxed);
-        if error.kind() != io::ErrorKind::BrokenPipe {
-            OUTPUT_FAILED.store(true, Ordering::Relaxed);
-            say(Tone::Error, &format!("cannot write to standard output: {error}"));
-        }
+        note_failure(&error);
+    }
+}
+
+/// Writes bytes to standard output as they are.
+pub(super) fn raw(bytes: &[u8]) {
+    if OUTPUT_ENDED.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut output = io::stdout().lock();
+    if let Err(error) = output.write_all(bytes).and_then(|()| output.flush()) {
+        note_failure(&error);
+    }
+}
+
+/// Whether standard output goes to eyes.
+pub(super) fn is_seen() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Whether a reader has gone away.
+pub(super) fn output_ended() -> bool {
+    OUTPUT_ENDED.load(Ordering::Relaxed)
+}
+
+fn note_failure(error: &io::Error) {
+    OUTPUT_ENDED.store(true, Ordering::Relaxed);
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        OUTPUT_FAILED.store(true, Ordering::Relaxed);
+        say(Tone::Error, &format!("cannot write to standard output: {error}"));
     }
 }
 

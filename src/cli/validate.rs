@@ -1,16 +1,16 @@
 //! `harness prediction dispatch validate`: every problem of every submission at once.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use jiff::Timestamp;
 
 use super::args::{ValidateArgs, ValidateOutput};
 use super::exit::Exit;
 use super::input::{self, Source};
+use super::notes::Notes;
 use super::problems::{Validation, annotation, for_people};
+use super::sarif::Finding;
 use super::terminal::{self, Tone};
-use super::{neutral, profiles};
+use super::{neutral, profiles, sarif};
 use crate::clock::{Clock as _, SystemClock};
 use crate::profile::Profiles;
 use crate::render::placeholder::placeholders;
@@ -27,6 +27,14 @@ struct Checked {
     result: Option<Sha256Digest>,
 }
 
+impl Checked {
+    /// Notes first, so that what decides stands last on a screen.
+    fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
+        let of = |tone| move |problem| Finding { source: &self.source, tone, problem };
+        self.notes.iter().map(of(Tone::Warning)).chain(self.problems.iter().map(of(Tone::Error)))
+    }
+}
+
 pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
     let profiles = profiles::load(&args.profiles)?;
     let at = args.at.unwrap_or_else(|| SystemClock.now());
@@ -41,9 +49,18 @@ pub(super) fn run(args: &ValidateArgs) -> Result<Exit> {
             }
         }
     }
-    refuse_twins(&mut checked);
-    for file in &checked {
-        print(file, args.output)?;
+    let results = checked.iter().map(|file| (file.source.as_str(), file.result));
+    for (index, problem) in batch::same_result_twice(results) {
+        checked[index].problems.push(problem);
+    }
+    match args.output {
+        ValidateOutput::Text => print_text(&checked),
+        ValidateOutput::Json => checked.iter().try_for_each(print_json)?,
+        ValidateOutput::Github => checked.iter().for_each(print_annotations),
+        ValidateOutput::Sarif => {
+            let findings: Vec<_> = checked.iter().flat_map(Checked::findings).collect();
+            terminal::data(&sarif::document(&findings));
+        }
     }
     let invalid = checked.iter().filter(|file| !file.problems.is_empty()).count();
     if args.output == ValidateOutput::Text && checked.len() > 1 {
@@ -72,60 +89,42 @@ fn check(source: &Source, profiles: &Profiles, at: Timestamp) -> Checked {
     let result = Some(submission.result_identity());
     match render::fit(&submission, profiles) {
         Ok(fitted) => {
-            let notes = [notes, placeholders(&fitted)].concat();
+            let no_image = fitted.harness_image().err().into_iter().collect();
+            let notes = [notes, placeholders(&fitted), no_image].concat();
             checked(life::dead_urls(&fitted, at), notes, result)
         }
         Err(problems) => checked(problems, notes, result),
     }
 }
 
-/// Adds a problem to every file that shares its result object with another.
-fn refuse_twins(checked: &mut [Checked]) {
-    let mut files: BTreeMap<Sha256Digest, Vec<usize>> = BTreeMap::new();
-    for (index, file) in checked.iter().enumerate() {
-        if let Some(result) = file.result {
-            files.entry(result).or_default().push(index);
+fn print_text(checked: &[Checked]) {
+    let mut notes = Notes::default();
+    for file in checked {
+        notes.say(&file.source, &file.notes);
+        for problem in &file.problems {
+            terminal::say(Tone::Error, &for_people(&file.source, problem));
+        }
+        if file.problems.is_empty() {
+            terminal::data(&format!("{}: valid", file.source));
         }
     }
-    for twins in files.into_values().filter(|twins| twins.len() > 1) {
-        let names: Vec<String> = twins.iter().map(|index| checked[*index].source.clone()).collect();
-        for (place, index) in twins.into_iter().enumerate() {
-            checked[index].problems.push(batch::same_result_problem(&names, place));
-        }
-    }
+    notes.finish();
 }
 
-fn print(file: &Checked, output: ValidateOutput) -> Result<()> {
-    match output {
-        ValidateOutput::Text => {
-            for note in &file.notes {
-                terminal::say(Tone::Warning, &for_people(&file.source, note));
-            }
-            for problem in &file.problems {
-                terminal::say(Tone::Error, &for_people(&file.source, problem));
-            }
-            if file.problems.is_empty() {
-                terminal::data(&format!("{}: valid", file.source));
-            }
-        }
-        ValidateOutput::Json => {
-            let validation = Validation {
-                schema_version: "prediction_validation.v1",
-                source: &file.source,
-                valid: file.problems.is_empty(),
-                problems: file.problems.iter().map(ProblemReceipt::from).collect(),
-                notes: file.notes.iter().map(ProblemReceipt::from).collect(),
-            };
-            terminal::data(&neutral::json(&serde_json::to_string(&validation)?));
-        }
-        ValidateOutput::Github => {
-            for note in &file.notes {
-                terminal::data(&annotation(Tone::Warning, &file.source, note));
-            }
-            for problem in &file.problems {
-                terminal::data(&annotation(Tone::Error, &file.source, problem));
-            }
-        }
-    }
+fn print_json(file: &Checked) -> Result<()> {
+    let validation = Validation {
+        schema_version: "prediction_validation.v1",
+        source: &file.source,
+        valid: file.problems.is_empty(),
+        problems: file.problems.iter().map(ProblemReceipt::from).collect(),
+        notes: file.notes.iter().map(ProblemReceipt::from).collect(),
+    };
+    terminal::data(&neutral::json(&serde_json::to_string(&validation)?));
     Ok(())
+}
+
+fn print_annotations(file: &Checked) {
+    for finding in file.findings() {
+        terminal::data(&annotation(finding.tone, finding.source, finding.problem));
+    }
 }

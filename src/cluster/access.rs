@@ -10,6 +10,8 @@ use super::request::Resource;
 pub enum Access {
     /// `submit`: create Jobs and Secrets, delete a Secret of its own.
     Submit,
+    /// `submit --wait`: submit, and then watch.
+    SubmitAndWatch,
     /// `status`, `list` and `logs`: read only.
     Watch,
     /// `cancel` and `release`: end single Jobs.
@@ -38,7 +40,7 @@ impl Access {
             .iter()
             .map(|(resource, reach)| pattern(*resource, *reach, namespace))
             .collect();
-        if self != Self::Submit && self != Self::Prune {
+        if matches!(self, Self::Watch | Self::Operate) {
             let pods = escape(&Resource::Pods.collection(namespace));
             paths.push(format!("^{pods}/{NAME}/log$"));
         }
@@ -48,7 +50,7 @@ impl Access {
     /// The value of `--reject-methods`.
     pub(crate) fn reject_methods(self) -> String {
         let more: &[&str] = match self {
-            Self::Submit | Self::Prune => &["PATCH"],
+            Self::Submit | Self::SubmitAndWatch | Self::Prune => &["PATCH"],
             Self::Watch => &["POST", "PATCH", "DELETE"],
             Self::Operate => &[],
         };
@@ -64,6 +66,14 @@ impl Access {
                 (ConfigMaps, Named),
                 (Jobs, Collection),
                 (Secrets, Collection),
+            ],
+            Self::SubmitAndWatch => &[
+                (Namespaces, Named),
+                (ConfigMaps, Named),
+                (Jobs, Collection),
+                (Secrets, Collection),
+                (Pods, Collection),
+                (Events, Collection),
             ],
             Self::Watch => &[
                 (Jobs, Collection),
@@ -115,7 +125,8 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const ALL: [Access; 4] = [Access::Submit, Access::Watch, Access::Operate, Access::Prune];
+    const ALL: [Access; 5] =
+        [Access::Submit, Access::SubmitAndWatch, Access::Watch, Access::Operate, Access::Prune];
 
     #[test]
     fn submit_reaches_what_it_needs_and_no_more() {

@@ -118,6 +118,27 @@ impl Requests {
         }
     }
 
+    /// Reads a container's output as it comes, all of it or its last lines, and follows it until the container ends.
+    pub fn stream_log(
+        &self,
+        pod: &str,
+        container: &str,
+        lines: Option<u32>,
+        follow: bool,
+        timeout: Duration,
+    ) -> Request {
+        let mut query = vec![("container", container.to_owned()), ("follow", follow.to_string())];
+        query.extend(lines.map(|lines| ("tailLines", lines.to_string())));
+        Request {
+            method: Method::Get,
+            path: format!("{}/log", self.path(Resource::Pods, pod)),
+            query,
+            body: None,
+            timeout,
+            expected: Expected::Log,
+        }
+    }
+
     /// Lists the events about one object, at most `limit` of them.
     pub fn list_events(&self, uid: &str, limit: u32) -> Request {
         let mut request = self.list(Resource::Events, "", limit, None);
@@ -147,6 +168,34 @@ impl Requests {
             query,
             body: None,
             timeout: self.timeout,
+            expected: Expected::List(resource),
+        }
+    }
+
+    /// Watches the objects of one kind that a selector chooses, from `resource_version` on, or from how they are now;
+    /// the server ends the stream after `seconds`. A bookmark is a version without a change.
+    pub fn watch(
+        &self,
+        resource: Resource,
+        selector: (&'static str, String),
+        resource_version: Option<&str>,
+        seconds: u32,
+    ) -> Request {
+        let mut query = vec![
+            ("watch", "true".to_owned()),
+            ("allowWatchBookmarks", "true".to_owned()),
+            ("timeoutSeconds", seconds.to_string()),
+            selector,
+        ];
+        if let Some(version) = resource_version {
+            query.push(("resourceVersion", version.to_owned()));
+        }
+        Request {
+            method: Method::Get,
+            path: resource.collection(&self.namespace),
+            query,
+            body: None,
+            timeout: Duration::from_secs(u64::from(seconds)) + self.timeout,
             expected: Expected::List(resource),
         }
     }

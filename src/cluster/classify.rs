@@ -139,13 +139,30 @@ fn failure(request: &Request, answer: &RawAnswer) -> Outcome {
     // The date of any other answer may be kubectl's own, and so this machine's.
     let date = if status.is_some() { answer.date } else { None };
     let retry_after = answer.retry_after.or(status.as_ref().and_then(|status| status.retry_after));
+    let webhook = status.as_ref().and_then(|status| failed_webhook(&status.message));
+    let pointer = webhook.map(|name| {
+        format!("the admission webhook {name:?} cannot be called; have it brought back, or its `failurePolicy` looked at")
+    });
     let message = match status {
-        _ if request.is_confidential() => WITHHELD.to_owned(),
+        _ if request.is_confidential() => pointer.unwrap_or_else(|| WITHHELD.to_owned()),
+        Some(status) if pointer.is_some() => {
+            format!("{} ({})", pointer.unwrap_or_default(), status.message)
+        }
         Some(status) => status.message,
         None if answer.media_type == "text/plain" => plain_text(answer),
         None => String::new(),
     };
     unknown(Why::ServerError { status: answer.status, message }, retry_after, date)
+}
+
+/// The webhook that the API server could not call, by its name, which is a DNS name and nothing else
+/// (`ErrCallingWebhook` in <https://github.com/kubernetes/apiserver/blob/master/pkg/util/webhook/error.go>).
+fn failed_webhook(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("failed calling webhook \"")?;
+    let (name, _) = rest.split_once('"')?;
+    let is_dns_name = (1..=253).contains(&name.len())
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'));
+    is_dns_name.then(|| name.to_owned())
 }
 
 /// kubectl's own sentence where it reached no server; `kubectl proxy` answers 500 with the error text

@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,6 +80,44 @@ impl Http {
         }
     }
 
+    /// Sends `request` once and hands on the bytes of the answer as they come, until `piece` has heard enough; the
+    /// first piece is empty and says that the server has begun.
+    ///
+    /// The whole may take as long as the request allows. `Ok` is the end of the stream, `Err` how the request ended
+    /// instead.
+    pub(super) fn stream(
+        &self,
+        request: &Request,
+        piece: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Box<Outcome>> {
+        let failed = |error| Box::new(unknown(why(error, request.timeout)));
+        let message = to_message(request)
+            .map_err(|reason| Box::new(unknown(Why::NotSent(NotSent::Malformed { reason }))))?;
+        let timeout = Some(request.timeout);
+        let message = self.agent.configure_request(message).timeout_global(timeout).build();
+        let mut response = self.agent.run(message).map_err(failed)?;
+        if response.status() != http::StatusCode::OK {
+            let answer = read_whole(&mut response).map_err(failed)?;
+            return Err(Box::new(classify(request, answer)));
+        }
+        if piece(b"").is_break() {
+            return Ok(());
+        }
+        let mut reader = response.body_mut().as_reader();
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) if piece(&buffer[..count]).is_break() => return Ok(()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(Box::new(unknown(Why::Cut { reason: error.to_string() })));
+                }
+            }
+        }
+    }
+
     fn run(
         &self,
         message: http::Request<impl ureq::AsSendBody>,
@@ -86,23 +125,27 @@ impl Http {
     ) -> Result<RawAnswer, Error> {
         let message = self.agent.configure_request(message).timeout_global(Some(timeout)).build();
         let mut response = self.agent.run(message)?;
-        let field = |name| {
-            let value: Option<&http::HeaderValue> = response.headers().get(name);
-            value.and_then(|value| value.to_str().ok()).unwrap_or_default()
-        };
-        let mut answer = RawAnswer {
-            status: response.status().as_u16(),
-            media_type: headers::media_type(field(header::CONTENT_TYPE)),
-            retry_after: headers::retry_after(field(header::RETRY_AFTER)),
-            date: headers::date(field(header::DATE)),
-            warnings: headers::warnings(
-                response.headers().get_all(header::WARNING).iter().map(http::HeaderValue::as_bytes),
-            ),
-            body: Vec::new(),
-        };
-        answer.body = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec()?;
-        Ok(answer)
+        read_whole(&mut response)
     }
+}
+
+fn read_whole(response: &mut http::Response<ureq::Body>) -> Result<RawAnswer, Error> {
+    let field = |name| {
+        let value: Option<&http::HeaderValue> = response.headers().get(name);
+        value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+    };
+    let mut answer = RawAnswer {
+        status: response.status().as_u16(),
+        media_type: headers::media_type(field(header::CONTENT_TYPE)),
+        retry_after: headers::retry_after(field(header::RETRY_AFTER)),
+        date: headers::date(field(header::DATE)),
+        warnings: headers::warnings(
+            response.headers().get_all(header::WARNING).iter().map(http::HeaderValue::as_bytes),
+        ),
+        body: Vec::new(),
+    };
+    answer.body = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec()?;
+    Ok(answer)
 }
 
 fn unknown(why: Why) -> Outcome {

@@ -25,6 +25,7 @@ mod process;
 mod proxy;
 pub mod request;
 mod text;
+pub mod watch;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -35,10 +36,12 @@ pub use access::Access;
 pub use api::Requests;
 pub use error::ConnectError;
 pub use outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
+pub use proxy::says_context_is_missing;
 pub use request::{DryRun, Expected, Method, Preconditions, Request, Resource};
 
 use self::http::Http;
 use self::proxy::Proxy;
+pub use self::watch::{Told, WatchEnd, Watcher};
 use crate::clock::Clock;
 
 /// Where a pod finds its service account's token.
@@ -125,7 +128,7 @@ impl ConnectOptions {
 /// Dropping it ends kubectl.
 pub struct Connection {
     requests: Requests,
-    http: Http,
+    http: Arc<Http>,
     proxy: Proxy,
 }
 
@@ -144,7 +147,7 @@ impl Connection {
         let proxy = Proxy::start(options, &**clock)?;
         Ok(Self {
             requests: Requests::new(&options.namespace, options.request_timeout),
-            http: Http::new(&proxy.socket(), Arc::clone(clock)),
+            http: Arc::new(Http::new(&proxy.socket(), Arc::clone(clock))),
             proxy,
         })
     }
@@ -157,6 +160,21 @@ impl Connection {
     /// Sends one request, once, and says how it ended, within the request's timeout.
     pub fn send(&self, request: &Request) -> Outcome {
         self.http.send(request)
+    }
+
+    /// What sends watches through this connection.
+    pub fn watcher(&self) -> Watcher {
+        Watcher { http: Arc::clone(&self.http) }
+    }
+
+    /// Ends kubectl at once, and with it every request that is under way; nothing can be sent any more.
+    pub fn end(&self) {
+        self.proxy.end();
+    }
+
+    /// Whether kubectl is gone, so that only a new connection can help.
+    pub fn has_ended(&self) -> bool {
+        self.proxy.has_ended()
     }
 
     /// The end of what kubectl has written to standard error: text that is not ours.

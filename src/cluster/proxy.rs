@@ -84,6 +84,16 @@ impl Proxy {
         self.stderr.text()
     }
 
+    /// Asks the guard to end kubectl; the drop waits for it.
+    pub(super) fn end(&self) {
+        let _ = self.control.shutdown(Shutdown::Write);
+    }
+
+    /// Whether kubectl is gone.
+    pub(super) fn has_ended(&self) -> bool {
+        self.output.as_ref().is_none_or(|output| output.wait_for_end(Duration::ZERO))
+    }
+
     fn wait_until_ready(
         &mut self,
         options: &ConnectOptions,
@@ -111,7 +121,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         // The guard reads the end of this and ends kubectl. It is gone if kubectl ended first.
-        let _ = self.control.shutdown(Shutdown::Write);
+        self.end();
         // Once for kubectl and once for its orphans.
         let limit = self.grace.saturating_mul(2).saturating_add(GUARD_MARGIN);
         let ended = match &self.output {
@@ -202,12 +212,15 @@ fn not_started(options: &ConnectOptions, source: io::Error) -> ConnectError {
     }
 }
 
+/// Whether a line is kubectl's own sentence for a context that the kubeconfig does not have. It has been the same
+/// since kubectl 1.10, and only messages depend on it.
+pub fn says_context_is_missing(line: &str) -> bool {
+    line.starts_with("error: context ") && line.ends_with(" does not exist")
+}
+
 fn ended_early(options: &ConnectOptions, code: Option<i32>, stderr: String) -> ConnectError {
-    // The same sentence since kubectl 1.10. Only our message depends on it.
-    let is_missing =
-        |line: &str| line.starts_with("error: context ") && line.ends_with(" does not exist");
     if let Context::Named(context) = &options.context
-        && stderr.lines().any(is_missing)
+        && stderr.lines().any(says_context_is_missing)
     {
         return ConnectError::NoSuchContext { context: context.clone() };
     }

@@ -2,7 +2,7 @@
 //!
 //! `run` connects and says `hello`; `publish`, once in the life of its volume, answers `go` or `refused`; `run`
 //! starts the runner and says `finished` when it has ended. The end of the connection without `finished` is the end
-//! of everything in `run`'s container. One JSON object a line, at most [`MAX_LINE_BYTES`].
+//! of everything in `run`'s container, and its end before `hello` says that nothing was or will be started. One JSON object a line, at most [`MAX_LINE_BYTES`].
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum FromRun {
     Hello {
         /// The version of harness in `run`, which is that of `stage`.
         harness_version: String,
-        /// The runner's command, which may come from the image or the mission.
+        /// The runner's command, the submission's or the image's; empty when there is none, which `finished` then says.
         command: Vec<String>,
     },
     /// The runner has ended, or could not be started.

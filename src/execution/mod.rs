@@ -19,7 +19,9 @@ pub mod publish;
 pub mod reason;
 pub mod report;
 pub mod run;
+pub mod stage;
 pub mod store;
+pub mod unpack;
 
 pub use category::{Category, Step};
 pub use expectation::Expectation;

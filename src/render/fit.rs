@@ -3,7 +3,9 @@
 
 use crate::profile::{Deadlines, Profile, Profiles};
 use crate::submission::excerpt::excerpt;
-use crate::submission::{Code, EndpointAliases, Fault, PinnedImage, Problem, Submission};
+use crate::submission::{
+    Code, EndpointAliases, Fault, PinnedImage, Problem, Sha256Digest, Submission,
+};
 
 /// The profile does not allow the runner's Secret.
 pub static RUNNER_SECRET_NOT_ALLOWED: Code = Code {
@@ -31,6 +33,8 @@ pub struct Fitted<'a> {
     pub submission: &'a Submission,
     /// Its profile.
     pub profile: &'a Profile,
+    /// The digest of the profile's content, which several names and digests are made of.
+    pub profile_digest: Sha256Digest,
     /// The two deadlines and how long the URLs are needed.
     pub deadlines: Deadlines,
 }
@@ -48,7 +52,9 @@ pub fn fit<'a>(
         problems.extend(check_runner_secret(profile, secret.as_str()));
     }
     match profiles.times(profile, submission.max_seconds()) {
-        Ok(deadlines) if problems.is_empty() => Ok(Fitted { submission, profile, deadlines }),
+        Ok(deadlines) if problems.is_empty() => {
+            Ok(Fitted { submission, profile, profile_digest: profile.digest(), deadlines })
+        }
         Ok(_) => Err(problems),
         Err(fault) => {
             problems.push(fault.at("/search_budget/max_seconds", None));

@@ -40,7 +40,7 @@ pub fn submission_digest(fitted: &Fitted<'_>) -> Sha256Digest {
         image: submission.image().to_string(),
         evaluator_version: submission.evaluator_version().to_hex(),
         resource_profile: submission.resource_profile().as_str(),
-        profile_digest: fitted.profile.digest().to_hex(),
+        profile_digest: fitted.profile_digest.to_hex(),
         max_seconds: submission.max_seconds(),
         mission_sha256: submission.mission().sha256.to_hex(),
         snapshot_sha256: submission.snapshot().sha256.to_hex(),

@@ -2,7 +2,7 @@
 //!
 //! A `List` would be dangerous to print: `kubectl create -f` of it would create the Job.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Bundle;
 
@@ -10,29 +10,34 @@ use super::Bundle;
 pub const MASK: &str = "<masked>";
 
 /// One `MaskedBundle` document, with every query and header value masked.
-pub fn masked(bundle: &Bundle) -> Value {
-    let mut secret = bundle.secret().clone();
-    let values = bundle.secret_values();
-    let masked: Map<String, Value> = values
+pub fn masked(bundle: Bundle) -> Value {
+    let Bundle { secret_values, mut secret, job, .. } = bundle;
+    let masked: Map<String, Value> = secret_values
         .iter()
         .map(|(key, value)| ((*key).to_owned(), Value::String(mask(key, value))))
         .collect();
     secret["data"] = Value::Object(masked);
-    json!({
-        "apiVersion": "research.harness/v1",
-        "kind": "MaskedBundle",
-        "job": bundle.job(),
-        "secret": secret,
-    })
+    document([
+        ("apiVersion", "research.harness/v1".into()),
+        ("kind", "MaskedBundle".into()),
+        ("job", job),
+        ("secret", secret),
+    ])
 }
 
 /// A `v1` List of the real objects, secrets included.
-pub fn revealed(bundle: &Bundle) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "List",
-        "items": [bundle.secret(), bundle.job()],
-    })
+pub fn revealed(bundle: Bundle) -> Value {
+    let Bundle { secret, job, .. } = bundle;
+    document([
+        ("apiVersion", "v1".into()),
+        ("kind", "List".into()),
+        ("items", Value::Array(vec![secret, job])),
+    ])
+}
+
+/// Takes the values over: `json!` would serialise them once more, which is a sixth of all that `render` does.
+fn document<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 fn mask(key: &str, value: &str) -> String {

@@ -45,7 +45,7 @@ pub fn render(fitted: &Fitted<'_>, namespace: &Namespace) -> Result<Bundle, Prob
     let mut job = to_value(&job::render(fitted, &names, &harness_image));
     let decisive = decisive::decisive_digest(&job).to_hex();
     job["metadata"]["annotations"][names::DECISIVE_DIGEST] = Value::String(decisive);
-    Ok(Bundle { names, profile_digest: fitted.profile.digest(), secret_values, secret, job })
+    Ok(Bundle { names, profile_digest: fitted.profile_digest, secret_values, secret, job })
 }
 
 fn to_value(object: &impl serde::Serialize) -> Value {
@@ -71,11 +71,6 @@ impl Bundle {
     /// The Job; it holds nothing secret.
     pub fn job(&self) -> &Value {
         &self.job
-    }
-
-    /// The Secret's keys and plain values, for masking.
-    fn secret_values(&self) -> &BTreeMap<&'static str, String> {
-        &self.secret_values
     }
 }
 

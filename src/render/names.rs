@@ -92,7 +92,7 @@ impl Names {
             (RESULT_IDENTITY.to_owned(), self.result_identity.to_hex()),
             (SUBMISSION_DIGEST.to_owned(), self.submission_digest.to_hex()),
             (SECRET_DIGEST.to_owned(), self.secret_digest.to_hex()),
-            (PROFILE_DIGEST.to_owned(), fitted.profile.digest().to_hex()),
+            (PROFILE_DIGEST.to_owned(), fitted.profile_digest.to_hex()),
             (RENDER_VERSION_KEY.to_owned(), RENDER_VERSION.to_owned()),
         ]);
         let mut add = |name: &str, value: String| annotations.insert(name.to_owned(), value);

@@ -71,7 +71,7 @@ pub(super) fn publish_arguments(fitted: &Fitted<'_>, names: &Names) -> Vec<Strin
         .option("attempt-id", submission.attempt_id())
         .option("image", submission.image())
         .option("profile", submission.resource_profile())
-        .option("profile-digest", fitted.profile.digest())
+        .option("profile-digest", fitted.profile_digest)
         .option("result-identity", names.result_identity)
         .option("submission-digest", names.submission_digest)
         .option("pod-deadline", fitted.deadlines.pod)

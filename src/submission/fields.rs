@@ -12,7 +12,7 @@ use super::reader::{Fields, Read};
 use super::strict::{Document, Value};
 use super::{
     AttemptId, Input, MissionId, PinnedImage, ProfileName, ResultObject, SCHEMA_VERSION,
-    Sha256Digest, Submission, Uid, UrlField, headers, runner, urls,
+    Sha256Digest, Submission, Uid, UrlField, headers, kind, runner, urls,
 };
 
 /// The form has another version.
@@ -72,6 +72,12 @@ type ReadUrl = Read<ObjectUrl>;
 
 pub(super) fn read(bytes: &[u8]) -> Result<Submission, Vec<Problem>> {
     let (mut document, root) = Document::parse(bytes);
+    if let Some((fault, offset)) =
+        root.as_ref().and_then(|root| Some((kind::other(root)?, root.offset)))
+    {
+        document.report(fault, "", offset);
+        return Err(document.into_problems());
+    }
     let submission = root
         .and_then(|root| Fields::open(&mut document, root, ""))
         .and_then(|fields| read_fields(&mut document, fields));

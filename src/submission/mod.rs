@@ -8,6 +8,7 @@ pub mod excerpt;
 mod fields;
 pub mod headers;
 pub mod image;
+mod kind;
 pub mod mission;
 pub mod name;
 pub mod object;
@@ -263,6 +264,7 @@ pub fn codes() -> Vec<&'static Code> {
         urls::CODES,
         signed::CODES,
         fields::CODES,
+        kind::CODES,
         object::CODES,
         presign::CODES,
         &[&digest::INVALID_DIGEST],

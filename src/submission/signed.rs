@@ -12,7 +12,7 @@ use super::excerpt::excerpts_apart;
 use super::fields::{collect_headers, parse_time};
 use super::object::{self, Comparison, EndpointAliases, ObjectUrl};
 use super::presign::Signed;
-use super::problem::{Code, Fault, Problem};
+use super::problem::{Code, Fault, Position, Problem};
 use super::reader::Fields;
 use super::strict::Document;
 use super::{Submission, UrlField, urls};
@@ -47,7 +47,7 @@ const FIELDS: [UrlField; 5] = [
 /// The document that `--signed` brings.
 #[derive(Clone, Default)]
 pub struct SignedUrls {
-    urls: BTreeMap<UrlField, ObjectUrl>,
+    urls: BTreeMap<UrlField, (ObjectUrl, Position)>,
     put_headers: Option<BTreeMap<String, String>>,
     credentials_expire_at: Option<Timestamp>,
 }
@@ -74,10 +74,11 @@ impl SignedUrls {
         let mut signed = Self::default();
         if let Some(mut fields) = root.and_then(|root| Fields::open(&mut document, root, "")) {
             for field in FIELDS {
-                let url = fields
-                    .take(field.name())
-                    .and_then(|read| read.text(&mut document))
-                    .and_then(|text| text.parse(&mut document, ObjectUrl::parse));
+                let text = fields.take(field.name()).and_then(|read| read.text(&mut document));
+                let url = text.and_then(|text| {
+                    let url = text.parse(&mut document, ObjectUrl::parse)?;
+                    Some((url, document.position(text.offset)))
+                });
                 signed.urls.extend(url.map(|url| (field, url)));
             }
             signed.put_headers = fields
@@ -94,26 +95,32 @@ impl SignedUrls {
     }
 }
 
-/// Puts the signed spellings in place of the reviewed ones.
+/// Puts the signed spellings in place of the reviewed ones. The places of problems are those of the signed document.
 pub(super) fn apply(
     mut submission: Submission,
     signed: SignedUrls,
 ) -> Result<Submission, Vec<Problem>> {
     let mut problems = Vec::new();
-    for (field, url) in signed.urls {
+    let places: BTreeMap<UrlField, Position> =
+        signed.urls.iter().map(|(field, (_, place))| (*field, *place)).collect();
+    let at = |field: UrlField, fault: Fault| {
+        fault.at(format!("/{}", field.name()), places.get(&field).copied())
+    };
+    // New signatures come from new credentials, about which the reviewed file knows nothing.
+    if signed.credentials_expire_at.is_some() || !signed.urls.is_empty() {
+        submission.credentials_expire_at = signed.credentials_expire_at;
+    }
+    for (field, (url, _)) in signed.urls {
         if let Err(fault) = replace(&mut submission, field, url) {
-            problems.push(fault.at(format!("/{}", field.name()), None));
+            problems.push(at(field, fault));
         }
     }
     if let Some(headers) = signed.put_headers {
         submission.result.put_headers = headers;
     }
-    if signed.credentials_expire_at.is_some() {
-        submission.credentials_expire_at = signed.credentials_expire_at;
-    }
     let mut notes = Vec::new();
     for (field, url) in submission.urls() {
-        let at_field = |fault: Fault| fault.at(format!("/{}", field.name()), None);
+        let at_field = |fault: Fault| at(field, fault);
         let headers = &submission.result.put_headers;
         match urls::inspect(field, url, headers, submission.credentials_expire_at) {
             Ok(Signed::Unsigned) => {}
@@ -126,7 +133,8 @@ pub(super) fn apply(
     }
     submission.notes = notes;
     // Another spelling of the same host can bring a doubt that the reviewed one did not have.
-    problems.extend(submission.check_distinct(&EndpointAliases::default()));
+    let doubts = urls::check_distinct(&submission.urls(), &EndpointAliases::default());
+    problems.extend(doubts.into_iter().map(|(field, fault)| at(field, fault)));
     if problems.is_empty() { Ok(submission) } else { Err(problems) }
 }
 

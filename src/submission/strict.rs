@@ -11,7 +11,7 @@ use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::problem::{Code, Fault, Position, Problem};
-use super::syntax;
+use super::{kind, syntax};
 
 /// The largest document that is read, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -150,9 +150,14 @@ impl<'a> Document<'a> {
         (document, root)
     }
 
+    /// Line and column of the value at `offset`.
+    pub fn position(&self, offset: usize) -> Position {
+        position(self.text.0, offset)
+    }
+
     /// Records a fault of the value at `offset`; beyond [`MAX_PROBLEMS`] only that there are more.
     pub fn report(&mut self, fault: Fault, pointer: &str, offset: usize) {
-        let position = Some(position(self.text.0, offset));
+        let position = Some(self.position(offset));
         match self.problems.len() {
             0..MAX_PROBLEMS => self.problems.push(fault.at(pointer, position)),
             MAX_PROBLEMS => self.problems.push(
@@ -309,6 +314,9 @@ fn decode(bytes: &[u8]) -> Result<&str, Problem> {
             remedy,
         )
     };
+    if let Some(name) = kind::of_bytes(bytes) {
+        return Err(unreadable(name.to_owned(), "check that this is the right file").at("", None));
+    }
     if bytes.len() > MAX_BYTES {
         let found = format!("more than {MAX_BYTES} bytes");
         return Err(unreadable(found, "check that this is the right file").at("", None));

@@ -4,6 +4,7 @@
 
 use serde_json::value::RawValue;
 
+use super::kind;
 use super::problem::{Fault, Position, Problem};
 use super::strict::SYNTAX;
 
@@ -20,8 +21,11 @@ pub(super) fn problem(text: &str, error: &serde_json::Error) -> Problem {
     let characters = characters + usize::from(found.starts_with("control character"));
     let column = u32::try_from(characters).unwrap_or(u32::MAX).max(1);
     let (before, from) = around(text, error);
-    let (found, remedy) =
-        usual_mistake(before, from).unwrap_or((found, "mend the text at this place"));
+    let (found, remedy) = if kind::is_yaml(text) {
+        ("YAML".to_owned(), "write it as JSON: one object in braces, names in double quotes")
+    } else {
+        usual_mistake(before, from).unwrap_or((found, "mend the text at this place"))
+    };
     Fault::new(&SYNTAX, found, "one JSON document", remedy).at("", Some(Position { line, column }))
 }
 
@@ -71,8 +75,8 @@ mod tests {
             ("// x\n{}", "a comment"),
             ("{\n\"a\":1, /* x */ \"b\":2}", "a comment"),
             ("{\"a\":1}\n{\"a\":2}\n", "a second document"),
-            ("# x\na: 1\n", "a comment"),
-            ("attempt_id: a\n", "a text that does not start with `{`"),
+            ("# x\n[1]\n", "a comment"),
+            ("attempt_id\n", "a text that does not start with `{`"),
             ("true?", "trailing characters"),
             ("{\"a\" 1}", "expected `:`"),
             ("{\"a\":", "EOF while parsing a value"),

@@ -1,7 +1,6 @@
 //! Many submissions over one connection, a bounded number at a time, one receipt each.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::drive::{Api, drive};
@@ -10,7 +9,7 @@ use super::protocol::Limits;
 use super::receipt::{Receipt, Turn};
 use crate::clock::Clock;
 use crate::render::Fitted;
-use crate::submission::{Code, Fault, Namespace, Problem, Submission};
+use crate::submission::{Code, Fault, Namespace, Problem, Sha256Digest, Submission};
 
 /// Two submissions of one call publish the same object.
 pub static SAME_RESULT_TWICE: Code = Code {
@@ -64,31 +63,31 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Refuses the items whose result identity occurs more than once; by index.
-pub fn same_result_twice(items: &[Item<'_>]) -> BTreeMap<usize, Problem> {
-    let mut by_identity: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (index, item) in items.iter().enumerate() {
-        by_identity.entry(item.submission().result_identity()).or_default().push(index);
+/// Finds the files that publish the same object: the problem of each, by its index.
+///
+/// `files` are the names of the files and their result identities, none where a file could not be read.
+pub fn same_result_twice<'a>(
+    files: impl IntoIterator<Item = (&'a str, Option<Sha256Digest>)>,
+) -> BTreeMap<usize, Problem> {
+    let mut by_identity: BTreeMap<Sha256Digest, Vec<(usize, &str)>> = BTreeMap::new();
+    for (index, (file, identity)) in files.into_iter().enumerate() {
+        if let Some(identity) = identity {
+            by_identity.entry(identity).or_default().push((index, file));
+        }
     }
     let mut problems = BTreeMap::new();
     for twins in by_identity.into_values().filter(|twins| twins.len() > 1) {
-        let names: Vec<String> = twins.iter().map(|index| items[*index].source.clone()).collect();
-        for (place, index) in twins.into_iter().enumerate() {
-            problems.insert(index, same_result_problem(&names, place));
+        for (index, _) in &twins {
+            problems.insert(*index, same_result_problem(&twins, *index));
         }
     }
     problems
 }
 
-/// The problem of the file at `place` among `files`, which all have the same result object.
-pub fn same_result_problem(files: &[String], place: usize) -> Problem {
-    let others: Vec<&str> = files
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| *index != place)
-        .take(3)
-        .map(|(_, file)| file.as_str())
-        .collect();
+/// The problem of the file `index` among `twins`, which all have the same result object.
+fn same_result_problem(twins: &[(usize, &str)], index: usize) -> Problem {
+    let others: Vec<&str> =
+        twins.iter().filter(|(other, _)| *other != index).take(3).map(|(_, file)| *file).collect();
     Fault::new(
         &SAME_RESULT_TWICE,
         format!("the same result object as in {}", others.join(", ")),
@@ -98,10 +97,11 @@ pub fn same_result_problem(files: &[String], place: usize) -> Problem {
     .at("/result_put_url", None)
 }
 
-/// Submits every item, at most `jobs` at a time; the receipts are in the order of the items.
+/// Submits every item, at most `jobs` at a time. `done` hears of each receipt as it comes; none is kept, so that a
+/// call of thousands needs little memory.
 ///
 /// `stop` ends the call early: what has begun is settled as far as one more answer allows, the rest is
-/// not started. `done` hears of each receipt as it comes.
+/// not started.
 pub fn submit_all(
     api: &dyn Api,
     clock: &dyn Clock,
@@ -110,17 +110,11 @@ pub fn submit_all(
     jobs: usize,
     stop: &AtomicBool,
     done: &(dyn Fn(&Receipt) + Sync),
-) -> Vec<Receipt> {
+) {
     let next = AtomicUsize::new(0);
-    let receipts = Mutex::new(BTreeMap::new());
     let work = || {
-        while let Some((index, item)) = take(&next, items) {
-            let receipt = submit_one(api, clock, limits, item, stop);
-            done(&receipt);
-            receipts
-                .lock()
-                .expect("no worker panics while it holds the lock")
-                .insert(index, receipt);
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done(&submit_one(api, clock, limits, item, stop));
         }
     };
     std::thread::scope(|scope| {
@@ -129,12 +123,6 @@ pub fn submit_all(
         }
         work();
     });
-    receipts.into_inner().expect("all workers have ended").into_values().collect()
-}
-
-fn take<'a, 'b>(next: &AtomicUsize, items: &'a [Item<'b>]) -> Option<(usize, &'a Item<'b>)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    items.get(index).map(|item| (index, item))
 }
 
 fn submit_one(

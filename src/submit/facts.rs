@@ -105,8 +105,10 @@ pub struct JobFact {
     pub uid: String,
     /// What it is to us.
     pub verdict: JobVerdict,
-    /// The Secret that it names.
+    /// The one Secret that it names, where it is one.
     pub secret: Option<String>,
+    /// Whether our Secret's name stands in it anywhere.
+    pub mentions_our_secret: bool,
     /// Where it stands.
     pub state: String,
     /// Whether it has ended, by its terminal condition.

@@ -118,6 +118,7 @@ fn job(bundle: &Bundle, live: &Value) -> JobFact {
         uid: text(compare::uid(live)),
         verdict,
         secret: compare::named_secret(live),
+        mentions_our_secret: compare::mentions(live, &bundle.names().secret),
         state: state.name().to_owned(),
         finished,
         drift,

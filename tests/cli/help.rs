@@ -1,8 +1,10 @@
 //! Help, version and wrong usage.
 
-use crate::kit::harness;
+use std::fmt::Write as _;
 
-const COMMANDS: [&[&str]; 10] = [
+use crate::kit::{harness, repository};
+
+const COMMANDS: [&[&str]; 17] = [
     &[],
     &["init"],
     &["prediction"],
@@ -10,9 +12,16 @@ const COMMANDS: [&[&str]; 10] = [
     &["prediction", "dispatch", "validate"],
     &["prediction", "dispatch", "render"],
     &["prediction", "dispatch", "submit"],
+    &["prediction", "dispatch", "status"],
+    &["prediction", "dispatch", "list"],
+    &["prediction", "dispatch", "logs"],
+    &["evidence"],
+    &["evidence", "verify"],
     &["profiles"],
     &["explain"],
     &["schema"],
+    &["completions"],
+    &["man"],
 ];
 
 #[test]
@@ -27,6 +36,27 @@ fn every_command_explains_itself() {
             ended.stdout
         );
     }
+}
+
+/// The page of all commands is their help, so that it cannot tell another story.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "goldens are updated by the environment")]
+fn the_page_of_all_commands_is_their_help() {
+    let mut page = String::from(
+        "# Commands\n\nEvery command's `--help`, written by a test; `UPDATE_GOLDENS=1 cargo test --test cli` writes it anew.\n",
+    );
+    for command in COMMANDS {
+        let arguments: Vec<&str> = command.iter().copied().chain(["--help"]).collect();
+        let words: Vec<&str> = ["harness"].iter().chain(command).copied().collect();
+        let help = harness(&arguments).with(0).stdout;
+        let name = words.join(" ");
+        write!(page, "\n## {name}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
+    }
+    let path = repository().join("docs/commands.md");
+    if std::env::var_os("UPDATE_GOLDENS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), page);
 }
 
 #[test]
@@ -140,4 +170,33 @@ fn every_schema_is_json() {
         let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(schema["type"], "object", "{name}");
     }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    for command in COMMANDS {
+        let arguments: Vec<&str> = ["man"].iter().chain(command.iter()).copied().collect();
+        let page = harness(&arguments).with(0).stdout;
+        let name = ["harness"].iter().chain(command.iter()).copied().collect::<Vec<_>>().join("-");
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+        assert!(page.contains(".SH DESCRIPTION"), "{page}");
+    }
+    let wrong = harness(["man", "prediction", "submit"]).with(2);
+    assert!(wrong.stderr.contains("`harness prediction` has no command"), "{}", wrong.stderr);
+}
+
+/// kubectl finds `kubectl-harness` in PATH and runs it for `kubectl harness`:
+/// <https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/>.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the name of the program is what is tested")]
+fn a_kubectl_plugin_names_itself_as_it_is_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = folder.path().join("kubectl-harness");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_harness"), &plugin).unwrap();
+    let output = std::process::Command::new(&plugin)
+        .args(["prediction", "dispatch", "submit", "--help"])
+        .output()
+        .unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(help.contains("Usage: kubectl harness prediction dispatch submit"), "{help}");
 }

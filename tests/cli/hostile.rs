@@ -107,6 +107,7 @@ fn no_field_reaches_a_terminal_or_a_log_as_it_is() {
     let ended = dispatch(["validate", "-f", &path, "-o", "json"]).with(3);
     check_commands(&ended);
     assert_eq!(ended.json_lines().len(), hostile.len() + 2);
+    check_commands(&dispatch(["validate", "-f", &path, "-o", "sarif"]).with(3));
     for output in ["text", "json"] {
         let arguments =
             ["submit", "-f", &path, "--dry-run", "client", "--context", "c", "-n", "lab"];

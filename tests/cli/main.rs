@@ -1,6 +1,7 @@
 //! The command line as its users meet it: the built program, without a cluster.
 #![cfg(test)]
 
+mod completions;
 mod documentation;
 mod files;
 mod help;

@@ -1,11 +1,14 @@
 //! Output for programs: what it holds is stable, and secrets are no part of it.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::kit::{
-    SIGNATURE, dispatch, folder, harness, harness_image, signed_submission, submission, write,
+    SIGNATURE, dispatch, folder, harness, harness_image, repository, signed_submission, submission,
+    write,
 };
 
 fn keys(value: &Value) -> BTreeSet<&str> {
@@ -30,7 +33,7 @@ fn validate_as_json_is_stable() {
         .iter()
         .find(|problem| problem["code"] == "name-not-dns-label")
         .unwrap();
-    let expected = ["allowed", "code", "column", "found", "line", "pointer", "remedy"];
+    let expected = ["allowed", "code", "column", "file", "found", "line", "pointer", "remedy"];
     assert_eq!(keys(problem), BTreeSet::from(expected));
     assert_eq!(problem["pointer"], "/attempt_id");
     assert_eq!((&problem["line"], &problem["column"]), (&json!(1), &json!(15)));
@@ -103,4 +106,70 @@ fn profiles_are_listed_and_shown() {
     assert!(text.contains("standard-v1") && text.contains("1020 s"), "{text}");
     let arguments = harness(["profiles", "--help"]).stdout;
     assert!(arguments.contains("NAME"), "{arguments}");
+}
+
+/// The schema of SARIF 2.1.0, as the crate that reads it was made from it.
+#[expect(clippy::disallowed_methods, reason = "cargo knows where it keeps the sources of a crate")]
+fn sarif_schema() -> Value {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let package = packages.iter().find(|package| package["name"] == "serde-sarif").unwrap();
+    let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+    let schema = manifest.with_file_name("src").join("schema.json");
+    serde_json::from_slice(&fs::read(schema).unwrap()).unwrap()
+}
+
+#[test]
+fn sarif_fits_its_schema() {
+    let folder = folder();
+    let write =
+        |name: &str, document: &Value| write(folder.path(), name, document).display().to_string();
+    let mut wrong = submission("a-1");
+    wrong["image"] = json!("busybox\u{1b}[31m::error::x");
+    wrong["mission_id"] = json!("");
+    let paths = [
+        write("a, b:c%.json", &wrong),
+        write("good.json", &submission("a-2")),
+        write("empty.json", &Value::Null),
+    ];
+    let arguments =
+        ["validate", "-o", "sarif", "-f"].into_iter().chain(paths.iter().map(String::as_str));
+    let ended = dispatch(arguments).with(3);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    compiler.add_resource("sarif.json", sarif_schema()).unwrap();
+    let schema = compiler.compile("sarif.json", &mut schemas).unwrap();
+    schemas.validate(&document, schema).unwrap_or_else(|error| panic!("{error}\n{document:#}"));
+    serde_json::from_value::<serde_sarif::sarif::Sarif>(document.clone()).unwrap();
+
+    let run = &document["runs"][0];
+    let rules: Vec<&str> = run["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| rule["id"].as_str().unwrap())
+        .collect();
+    let results = run["results"].as_array().unwrap();
+    assert!(results.len() >= 3, "{document:#}");
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index], result["ruleId"].as_str().unwrap());
+        let location = &result["locations"][0]["physicalLocation"];
+        let uri = location["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(
+            uri.ends_with("/a%2C%20b%3Ac%25.json")
+                || result["level"] == "warning"
+                || uri.ends_with("/empty.json"),
+            "{uri}"
+        );
+        assert!(location["region"]["startLine"].as_u64().unwrap() >= 1);
+    }
+    assert!(!ended.stdout.contains('\u{1b}') && !ended.stdout.contains(" ::error"), "{ended:#?}");
 }

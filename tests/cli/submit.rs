@@ -89,14 +89,19 @@ fn missing_signatures_are_named_and_can_come_apart() {
     other.insert("mission_url".to_owned(), json!(url));
     let file = write(folder.path(), "other.json", &Value::Object(other)).display().to_string();
     let ended = submit(&path, &["--dry-run", "client", "--signed", &file, "-o", "json"]).with(3);
-    assert_eq!(only(&ended)["problems"][0]["code"], "signed-differs");
+    let problem = &only(&ended)["problems"][0];
+    assert_eq!(problem["code"], "signed-differs");
+    assert_eq!((&problem["file"], &problem["line"]), (&json!(file), &json!(1)));
     assert!(!format!("{ended:?}").contains(SIGNATURE));
 
-    // For people each problem stands once, in the receipt; beside it only the file that it is about.
+    // For people each problem stands once, in the receipt, with the file that it is about.
     let ended = submit(&path, &["--dry-run", "client", "--signed", &file]).with(3);
     assert_eq!(ended.stdout.matches("[signed-differs]").count(), 1, "{ended:#?}");
     assert!(!ended.stderr.contains("[signed-differs]"), "{ended:#?}");
-    assert!(ended.stderr.contains(&format!("{file}: refused")), "{ended:#?}");
+    assert!(
+        ended.stdout.contains(&format!("{file}:1:16 /mission_url [signed-differs]")),
+        "{ended:#?}"
+    );
 
     std::fs::remove_file(folder.path().join("signed/a.json")).unwrap();
     let ended = submit(&path, &["--dry-run", "client", "--signed", &directory]).with(2);

@@ -55,6 +55,9 @@ fn a_context_that_is_not_there() {
     let place = Place::new("contextless");
     let harness = place.harness().context("no-such-context");
     assert_wrong_usage(&place, &harness, "no context \"no-such-context\"");
+    // Once, in harness' words, which say what to do, and not in kubectl's as well.
+    let run = harness.submit(&Sample::new("attempt-1"));
+    assert_eq!(run.stderr.matches("no-such-context").count(), 1, "{run}");
 }
 
 #[test]

@@ -278,6 +278,10 @@ fn a_webhook_that_is_down() {
     let receipt = place.harness().submit(&sample).expect(6, "unknown");
     let detail = receipt["detail"].as_str().unwrap();
     assert!(detail.contains("may have been created"), "{detail}");
+    assert!(
+        detail.contains(r#"the admission webhook "down.example.org" cannot be called"#),
+        "{detail}"
+    );
     place.assert_holds(0, 1);
     assert_eq!(place.cluster.admin_delete(&format!("{path}/{name}"), None).0, 200);
     wait_for_policy(&place, false, |(status, _)| status == 201);

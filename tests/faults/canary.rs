@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use harness_test_cluster::fault::{Action, Answer, FaultProxy};
-use harness_test_cluster::until;
+use harness_test_cluster::{is_running, until};
 use rustix::process::{Pid, Signal};
 
 use crate::kit::{Harness, Place, Run, Sample, command, in_parallel, random_hex};
@@ -56,8 +56,9 @@ fn leaks(process: Pid, folder: &Path, markers: &[String]) -> Vec<String> {
     }
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap().flatten() {
-            let kind = entry.file_type().unwrap();
+        // Folders and files go while they are looked at.
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
@@ -100,6 +101,32 @@ fn assert_sent_in_secrets_only(proxy: &FaultProxy, sample: &Sample) {
 fn forbidden() -> Answer {
     let body = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"Forbidden","code":403}"#;
     Answer::new(403, "application/json", body)
+}
+
+/// Not only where a run stands still: looked at over and over, from its start to its end.
+#[test]
+fn nothing_shows_at_any_moment_of_a_run() {
+    let ways = [&[][..], &["--dry-run=client"], &["--dry-run=server"], &["--public-inputs"]];
+    in_parallel(ways, |more| {
+        let place = Place::new("moments");
+        let (mut looks, mut seen) = (0, 0);
+        // The run without a cluster takes milliseconds, so that one may be over before the first look.
+        while looks < 20 {
+            let sample = sample();
+            let harness = more.iter().fold(place.harness(), Harness::arg);
+            let started = Started::submit(&harness, &[sample.write(&harness.inputs())]);
+            while is_running(started.process()) {
+                let places = leaks(started.process(), &harness.temporary(), &sample.markers);
+                assert!(places.is_empty(), "{more:?}: {places:?}");
+                looks += 1;
+                seen = seen.max(descendants(started.process()).len());
+            }
+            let run = started.end();
+            assert_hidden("a run", &run, &sample);
+            assert!(matches!(run.code, Some(0 | 4)), "{run}");
+        }
+        assert!(more == ["--dry-run=client"] || seen >= 2, "{more:?}: kubectl was never looked at");
+    });
 }
 
 /// A way to submit: what happens at which request, and how it ends.

@@ -92,6 +92,13 @@ impl Family {
         *self.0.iter().rev().find(is_kubectl).expect("kubectl runs")
     }
 
+    /// The guard: the one that harness started, the parent of kubectl.
+    pub(crate) fn guard(&self) -> Pid {
+        let kubectl = self.kubectl();
+        let is_parent = |process: &&Pid| descendants(**process).contains(&kubectl);
+        *self.0.iter().find(is_parent).expect("the guard runs")
+    }
+
     /// Waits until none of them runs.
     #[track_caller]
     pub(crate) fn assert_gone(&self) {
@@ -122,6 +129,24 @@ pub(crate) fn descendants(process: Pid) -> Vec<Pid> {
 pub(crate) fn arguments(process: Pid) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
     bytes.split(|byte| *byte == 0).map(|one| String::from_utf8_lossy(one).into_owned()).collect()
+}
+
+/// Whether the process has nothing to do: over a tenth of a second none of its threads ran.
+pub(crate) fn is_asleep(process: Pid) -> bool {
+    let switches = || {
+        let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
+        let mut found = Vec::new();
+        for task in tasks.into_iter().flatten().flatten() {
+            let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+            let of_interest =
+                |line: &&str| line.contains("ctxt_switches") || line.contains("State");
+            found.extend(status.lines().filter(of_interest).map(str::to_owned));
+        }
+        found
+    };
+    let before = switches();
+    let changed = until(Duration::from_millis(100), || switches() != before);
+    !before.is_empty() && !changed && !before.iter().any(|line| line.contains("(running)"))
 }
 
 /// Waits until a folder is empty.

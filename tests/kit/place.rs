@@ -19,7 +19,11 @@ pub(crate) struct Place {
 impl Place {
     /// A new namespace.
     pub(crate) fn new(prefix: &str) -> Self {
-        let cluster = shared();
+        Self::on(shared(), prefix)
+    }
+
+    /// A new namespace of another control plane, such as that of a node.
+    pub(crate) fn on(cluster: &'static ControlPlane, prefix: &str) -> Self {
         Self { cluster, namespace: cluster.namespace(prefix).unwrap() }
     }
 

@@ -58,6 +58,38 @@ fn every_fault_while_a_rival_wins_at_any_moment() {
     assert!(removed > 0, "no run removed the Secret that it no longer needs");
 }
 
+/// A rival's Job that a hand has made to name both Secrets: ours may be in use, so it stays.
+#[test]
+fn a_secret_that_the_job_may_use_is_left_to_prune() {
+    let (ours, theirs) = (inputs("ab", 86_400), inputs("cd", 86_400));
+    let (plan, rival) = (ours.plan(), theirs.plan());
+    let ours = &plan.bundle().names().secret;
+    let mut job = rival.bundle().job().clone();
+    let volumes = job.pointer_mut("/spec/template/spec/volumes").unwrap().as_array_mut().unwrap();
+    volumes.push(serde_json::json!({"name": "more", "secret": {"secretName": ours}}));
+    let scene = Scene { plan: &plan, rival: &rival, start: Start::Empty };
+    let mut created = 0;
+    for moment in scene.play(&[], None).trace {
+        let world = scene.world();
+        let stop = AtomicBool::new(false);
+        let name = &rival.bundle().names().job;
+        let arrive = |point| {
+            if point == moment && world.get(Resource::Jobs, name).is_none() {
+                world.put(RIVAL, Resource::Jobs, name, &job);
+            }
+        };
+        let wire = Wire::new(&world, 1, &stop).before(&arrive);
+        let receipt = submit(&world, &wire, &plan, Limits::default(), &stop);
+        check_history(&world).unwrap();
+        assert_ne!(receipt.secret.as_ref().unwrap().state, "removed", "{receipt:#?}");
+        if world.made_by(1, Resource::Secrets) > 0 && receipt.outcome == ReceiptOutcome::Conflict {
+            created += 1;
+            assert!(world.get(Resource::Secrets, ours).is_some(), "{receipt:#?}");
+        }
+    }
+    assert!(created > 0, "no run had made its Secret when the Job came");
+}
+
 #[test]
 fn a_name_that_is_taken_and_cannot_be_read_is_no_refusal() {
     let (ours, theirs) = (inputs("ab", 86_400), inputs("cd", 86_400));

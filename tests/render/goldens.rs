@@ -47,7 +47,7 @@ fn every_byte_is_pinned() {
         golden(&format!("{name}.names.txt"), &summary(&bundle));
         golden(&format!("{name}.secret.json"), &bundle.secret().to_string());
         golden(&format!("{name}.job.json"), &bundle.job().to_string());
-        let masked = mask::masked(&bundle);
+        let masked = mask::masked(bundle.clone());
         golden(&format!("{name}.masked.json"), &serde_json::to_string_pretty(&masked).unwrap());
         golden(&format!("{name}.masked.yaml"), &serde_yaml::to_string(&masked).unwrap());
     }
@@ -73,7 +73,7 @@ fn no_golden_is_left_over() {
 fn masked_bundles_hold_no_signature_and_differ_in_nothing_else() {
     for (name, form) in bundles::all() {
         let bundle = bundles::bundle(&form);
-        let mut masked = mask::masked(&bundle);
+        let mut masked = mask::masked(bundle.clone());
         let text = masked.to_string();
         assert!(!text.contains("X-Amz-"), "{name}: {text}");
         assert!(!text.contains("application/x-tar"), "{name}: {text}");
@@ -93,7 +93,7 @@ fn masked_bundles_hold_no_signature_and_differ_in_nothing_else() {
 fn yaml_says_the_same_as_json() {
     let command = r#"["sh", "-c", "a\r\nb\t\u001b", "- a: b # c", "yes", "0x1", "~", "'", "|", "&a", "*a", " x "]"#;
     for (name, form) in bundles::all() {
-        let masked = mask::masked(&bundles::bundle(&form.set("runner_command", command)));
+        let masked = mask::masked(bundles::bundle(&form.set("runner_command", command)));
         let yaml = serde_yaml::to_string(&masked).unwrap();
         let back: serde_json::Value = serde_yaml::from_str(&yaml).unwrap();
         assert_eq!(back, masked, "{name}");

@@ -31,6 +31,13 @@ pub(crate) fn cases() -> Vec<Case> {
     let (line, column) = place(&nested, "runner_command");
     let mut cases = vec![
         unreadable("nothing", Vec::new(), None),
+        Case::document(
+            "another document",
+            br#"{"apiVersion": "batch/v1", "kind": "Job"}"#.to_vec(),
+            "document-other-kind",
+            "",
+            Some((1, 1)),
+        ),
         unreadable("white space", b" \r\n\t ".to_vec(), None),
         unreadable("one byte too many", padded(MAX_BYTES + 1), None),
         unreadable("byte order mark", format!("\u{feff}{good}").into_bytes(), Some((1, 1))),

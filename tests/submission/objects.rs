@@ -304,6 +304,13 @@ pub(crate) fn noted() -> Vec<(&'static str, Form)> {
                 .set("result_put_headers", r#"{"x-oss-forbid-overwrite": "true"}"#),
         ),
         ("guard-uncertain", Form::minimal().with("result_put_url", &cos)),
+        (
+            "guard-uncertain",
+            Form::minimal().with(
+                "result_put_url",
+                &format!("https://minio.example.net:9000/ex-bkt/out/a-1/result.tar?{S3}{MARK}"),
+            ),
+        ),
     ]
 }
 

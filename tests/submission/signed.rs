@@ -159,6 +159,11 @@ fn an_overlay_changes_nothing_but_signatures() {
             .map(|problem| (problem.fault.code.name, problem.pointer.as_str()))
             .collect();
         assert_eq!(found, expected, "{what}");
+        for problem in problems {
+            let place = problem.position.map(|place| (place.line, place.column));
+            let field = problem.pointer.trim_start_matches('/');
+            assert_eq!(place, Some(crate::cases::place(&overlay, field)), "{what}: {problem:?}");
+        }
     }
 }
 
@@ -212,9 +217,12 @@ fn an_overlay_brings_the_end_of_its_credentials() {
     assert_eq!(submission.credentials_expire_at().unwrap().to_string(), "2026-12-01T20:00:00Z");
     let signature = submission.signature(UrlField::Mission, &submission.mission().url);
     assert_eq!(signature.signature().unwrap().expires, submission.credentials_expire_at());
-    // A reviewed end counts as well.
+    // The reviewed end is that of other credentials.
     let reviewed = Form::minimal().with("credentials_expire_at", "2026-12-01T20:00:00Z");
-    assert!(apply(&reviewed, &Form::empty().with("mission_url", &temporary)).is_ok());
+    let alone = apply(&reviewed, &Form::empty().with("mission_url", &temporary)).unwrap_err();
+    assert_eq!(alone[0].fault.code.name, "credentials-end-unknown");
+    let none = apply(&reviewed, &Form::empty()).unwrap();
+    assert_eq!(none.credentials_expire_at().unwrap().to_string(), "2026-12-01T20:00:00Z");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::submit::receipt::{self, ProblemReceipt, Turn};
 use crate::submit::record::{self, Record};
 use crate::submit::{Receipt, ReceiptOutcome};
 
-const NAMES: [(SchemaName, &str); 7] = [
+const NAMES: [(SchemaName, &str); 9] = [
     (SchemaName::Submission, "submission"),
     (SchemaName::Signed, "signed"),
     (SchemaName::Profile, "profile"),
@@ -21,6 +21,8 @@ const NAMES: [(SchemaName, &str); 7] = [
     (SchemaName::Validation, "validation"),
     (SchemaName::Record, "record"),
     (SchemaName::Evidence, "evidence"),
+    (SchemaName::Status, "status"),
+    (SchemaName::Listing, "listing"),
 ];
 
 /// The schema of what we write: every field is there, perhaps with null.
@@ -54,6 +56,10 @@ fn generated(name: SchemaName) -> Value {
         SchemaName::Validation => of_output::<Validation<'_>>("prediction_validation.v1"),
         SchemaName::Record => of_output::<Record>(record::SCHEMA_VERSION),
         SchemaName::Evidence => of_evidence(),
+        SchemaName::Status => of_output::<crate::status::Status>(crate::status::SCHEMA_VERSION),
+        SchemaName::Listing => {
+            of_output::<crate::status::listing::Row>(crate::status::listing::SCHEMA_VERSION)
+        }
     }
 }
 
@@ -183,7 +189,9 @@ fn receipts_fit_their_schema() {
         started: jiff::Timestamp::UNIX_EPOCH,
         milliseconds: 7,
     };
-    let receipt = serde_json::to_value(Receipt::invalid(turn, None, &problems())).unwrap();
+    let receipt =
+        serde_json::to_value(Receipt::invalid(turn, None, &problems(), Some("signed.json")))
+            .unwrap();
     check(&schema, &receipt).unwrap();
     for outcome in ReceiptOutcome::ALL {
         let mut other = receipt.clone();

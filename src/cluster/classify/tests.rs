@@ -161,3 +161,29 @@ fn events_are_selected_by_their_object() {
     let selector = ("fieldSelector", "involvedObject.uid=u-1".to_owned());
     assert_eq!(request.query, [("limit", "500".to_owned()), selector]);
 }
+
+#[test]
+fn a_webhook_that_cannot_be_called_is_named_and_nothing_else_of_the_sentence() {
+    let message = |name: &str| {
+        format!(
+            "Internal error occurred: failed calling webhook \"{name}\": failed to call webhook: Post \"https://{CANARY}\""
+        )
+    };
+    let shown = |message: String| {
+        let body = json!({
+            "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500,
+            "reason": "InternalError", "message": message,
+        });
+        let answer = answer(500, "application/json", body.to_string());
+        format!(
+            "{:?}",
+            classify(&requests().create_secret("s1", CANARY.into(), DryRun::No), answer)
+        )
+    };
+    let named = shown(message("deny.example.org"));
+    assert!(named.contains("deny.example.org") && !named.contains(CANARY), "{named}");
+    for name in ["", CANARY, "a b", &"a".repeat(254)] {
+        let withheld = shown(message(name));
+        assert!(withheld.contains("withheld") && !withheld.contains(CANARY), "{withheld}");
+    }
+}

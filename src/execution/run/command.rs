@@ -10,7 +10,10 @@ use crate::submission::runner::{MAX_ARGUMENTS, MAX_COMMAND_BYTES};
 pub(super) const VARIABLE: &str = "HARNESS_RUNNER";
 
 /// The words to start, or why there are none.
-pub(super) fn choose(submitted: &[String], of_image: Option<&OsStr>) -> Result<Vec<String>, String> {
+pub(super) fn choose(
+    submitted: &[String],
+    of_image: Option<&OsStr>,
+) -> Result<Vec<String>, String> {
     if !submitted.is_empty() {
         return Ok(submitted.to_vec());
     }
@@ -24,7 +27,9 @@ pub(super) fn choose(submitted: &[String], of_image: Option<&OsStr>) -> Result<V
         format!("the image's {VARIABLE} is not a JSON array of texts such as [\"python3\", \"-m\", \"search\"]: {error}")
     })?;
     check(&words).map_or(Ok(()), |found| {
-        Err(format!("the image's {VARIABLE} holds {found}; allowed are the texts of a runner_command"))
+        Err(format!(
+            "the image's {VARIABLE} holds {found}; allowed are the texts of a runner_command"
+        ))
     })?;
     Ok(words)
 }

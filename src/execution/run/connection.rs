@@ -12,7 +12,9 @@ use std::time::Duration;
 use super::Refusal;
 use super::supervise::Event;
 use crate::clock::Clock;
-use crate::execution::control::{FromPublish, FromRun, MAX_LINE_BYTES, SOCKET_NAME, from_line, to_line};
+use crate::execution::control::{
+    FromPublish, FromRun, MAX_LINE_BYTES, SOCKET_NAME, from_line, to_line,
+};
 use crate::execution::{Category, Places, RunReport};
 
 /// How long `publish` may take to listen. Its container is started first, from an image that `stage` has used already.
@@ -52,10 +54,11 @@ impl Connection {
                         "the runner was not started; see why the container `publish` did not start",
                     ));
                 }
-                Err(_) => match events.recv_timeout(PAUSE) {
-                    Ok(Event::Asked) => return Err(stopped()),
-                    Ok(_) | Err(_) => {}
-                },
+                Err(_) => {
+                    if let Ok(Event::Asked) = events.recv_timeout(PAUSE) {
+                        return Err(stopped());
+                    }
+                }
             }
         };
         let listening = stream.try_clone().and_then(|stream| listen(stream, sender.clone()));
@@ -158,7 +161,9 @@ pub(super) fn lost(report: &RunReport) -> Refusal {
     let ending = super::wording::sentence(&report.ending, 0);
     Refusal::new(
         Category::Environment,
-        format!("publish ended before it knew the runner's end, so nothing can be published; of the runner: {ending}"),
+        format!(
+            "publish ended before it knew the runner's end, so nothing can be published; of the runner: {ending}"
+        ),
         "see how the container `publish` ended; this attempt is used up, submit with a new attempt_id",
     )
 }

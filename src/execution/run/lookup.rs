@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-use super::program::{self, HEAD_BYTES};
 use super::Settings;
+use super::program::{self, HEAD_BYTES};
 use crate::submission::excerpt::excerpt;
 
 /// Where programs are looked for when the image has no `PATH`; what container runtimes set then.
@@ -83,7 +83,9 @@ fn refusal(name: &str, error: Errno) -> String {
         Errno::NOENT => format!("{name} does not exist in the image"),
         Errno::ISDIR => format!("{name} is a folder"),
         Errno::ACCESS => {
-            format!("{name} is not executable for the user of the pod: `chmod a+rx` it when the image is built")
+            format!(
+                "{name} is not executable for the user of the pod: `chmod a+rx` it when the image is built"
+            )
         }
         other => format!("{name} cannot be executed: {}", io::Error::from(other)),
     }
@@ -97,7 +99,9 @@ pub(super) fn explain(file: &Path, error: &io::Error) -> String {
         Some(Errno::NOENT) => program::missing_part(&name, &kind()),
         Some(Errno::NOEXEC) => program::format_trouble(&name, &kind(), std::env::consts::ARCH),
         Some(Errno::TOOBIG) => {
-            format!("{name} cannot be given its arguments and environment: they are too long together")
+            format!(
+                "{name} cannot be given its arguments and environment: they are too long together"
+            )
         }
         Some(Errno::ACCESS) => format!(
             "{name} or the interpreter that it names is not executable for the user of the pod, or lies on a volume that forbids it"
@@ -109,8 +113,8 @@ pub(super) fn explain(file: &Path, error: &io::Error) -> String {
 fn head(file: &Path) -> Vec<u8> {
     let mut head = Vec::new();
     // What cannot be read tells nothing, and the kernel's own error is said then.
-    let read = File::open(file)
-        .and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
+    let read =
+        File::open(file).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
     if read.is_err() { Vec::new() } else { head }
 }
 
@@ -150,7 +154,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cause = at_path("./search", folder.path()).unwrap_err();
         assert!(cause.contains("begins at the scratch folder"), "{cause}");
-        assert_eq!(at_path("/none", folder.path()).unwrap_err(), "`/none` does not exist in the image");
+        assert_eq!(
+            at_path("/none", folder.path()).unwrap_err(),
+            "`/none` does not exist in the image"
+        );
         assert_eq!(at_path("/bin/sh", folder.path()), Ok(PathBuf::from("/bin/sh")));
     }
 }

@@ -114,7 +114,7 @@ fn attempt(settings: &Settings, sinks: Sinks, clock: &dyn Clock) -> Result<Reaso
         .and_then(|words| lookup::find(words, settings))
         .and_then(|found| Run::start(settings, &found, sinks, &sender, clock));
     let (report, publish_is_gone) = match run {
-        Ok(run) => run.to_its_end(&events, clock),
+        Ok(run) => run.wait_for_its_end(&events, clock),
         Err(cause) => (not_executed(cause, clock), false),
     };
     let told = connection.finish(&report);
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
     }
 
     /// The report, and whether `publish` went away meanwhile.
-    fn to_its_end(self, events: &Receiver<Event>, clock: &dyn Clock) -> (RunReport, bool) {
+    fn wait_for_its_end(self, events: &Receiver<Event>, clock: &dyn Clock) -> (RunReport, bool) {
         let budget = Duration::from_secs(u64::from(self.settings.max_seconds));
         let ended = Supervision {
             clock,

@@ -19,8 +19,9 @@ pub(super) fn memory_folder(cgroup: &str, mountinfo: &str) -> Option<(Version, P
             let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
             controllers.split(',').any(|name| name == "memory").then_some(path)
         })?;
-        let mount = mounts(mountinfo)
-            .find(|mount| mount.kind == "cgroup" && mount.options.split(',').any(|o| o == "memory"))?;
+        let mount = mounts(mountinfo).find(|mount| {
+            mount.kind == "cgroup" && mount.options.split(',').any(|o| o == "memory")
+        })?;
         Some((Version::One, mount.folder_of(path)))
     };
     let two = || {

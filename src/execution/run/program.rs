@@ -59,7 +59,8 @@ pub(super) fn kind(head: &[u8]) -> Kind {
 }
 
 fn elf(head: &[u8]) -> Option<Kind> {
-    let reader = Reader { bytes: head, is_64_bit: *head.get(4)? == 2, is_little: *head.get(5)? == 1 };
+    let reader =
+        Reader { bytes: head, is_64_bit: *head.get(4)? == 2, is_little: *head.get(5)? == 1 };
     let number = u16::try_from(reader.number(18, 2)?).ok()?;
     let known = MACHINES.iter().find(|(known, _)| *known == number);
     let machine = known.map_or_else(|| format!("machine {number}"), |(_, name)| (*name).to_owned());
@@ -118,7 +119,10 @@ pub(super) fn missing_part(program: &str, kind: &Kind) -> String {
             excerpt(interpreter)
         ),
         Kind::Script { interpreter } => {
-            format!("{program} asks for the interpreter {}, which does not exist in the image", excerpt(interpreter))
+            format!(
+                "{program} asks for the interpreter {}, which does not exist in the image",
+                excerpt(interpreter)
+            )
         }
         Kind::Elf { loader: Some(loader), .. } => format!(
             "{program} asks for the loader {}, which does not exist in the image: it was built for another C library or processor",

@@ -161,7 +161,9 @@ mod tests {
         let relay = Relay::start(io::Cursor::new(binary.clone()), &b"said\n"[..], sinks).unwrap();
         let output = relay.end();
         assert_eq!(output.bytes, binary.len() as u64 + 5);
-        for (file, expected) in [(&mut out, [&binary[..], b"\n"].concat()), (&mut err, b"said\n".to_vec())] {
+        for (file, expected) in
+            [(&mut out, [&binary[..], b"\n"].concat()), (&mut err, b"said\n".to_vec())]
+        {
             io::Seek::rewind(file).unwrap();
             let mut written = Vec::new();
             file.read_to_end(&mut written).unwrap();

@@ -65,7 +65,10 @@ pub(super) struct SizeWatch {
 
 impl SizeWatch {
     /// Tells of the first folder that holds more than it may.
-    pub(super) fn start(folders: Vec<(PathBuf, Allowed)>, events: Sender<Event>) -> io::Result<Self> {
+    pub(super) fn start(
+        folders: Vec<(PathBuf, Allowed)>,
+        events: Sender<Event>,
+    ) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let task = move || {
             let mut pause = PAUSE;

@@ -126,7 +126,9 @@ mod tests {
         let (_folder, places) = places();
         make_temporary_folder(&places).unwrap();
         let category = || refuse_an_earlier_start(&places).err().map(|refusal| refusal.category);
-        for left in [places.output().join("a"), places.scratch().join("a"), places.scratch().join("tmp/a")] {
+        for left in
+            [places.output().join("a"), places.scratch().join("a"), places.scratch().join("tmp/a")]
+        {
             fs::write(&left, "").unwrap();
             assert_eq!(category(), Some(Category::AlreadyStarted), "{left:?}");
             fs::remove_file(left).unwrap();

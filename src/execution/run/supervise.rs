@@ -10,9 +10,9 @@ use rustix::process::Pid;
 use super::memory::Memory;
 use super::process::{self, Status};
 use crate::clock::Clock;
+use crate::execution::Ending;
 use crate::execution::control::FromPublish;
 use crate::execution::report::Limit;
-use crate::execution::Ending;
 
 /// How long the runner has after TERM, at its budget's end or when `run` is asked to stop: below the 30 s that the
 /// kubelet leaves, so that `publish` still has time.

@@ -20,7 +20,9 @@ use serde_json::Value;
 
 pub use path::Path;
 pub use secret::compare_secret;
-pub use state::{Cancellation, JobState, cancelled, is_terminating, job_state, named_secret, uid};
+pub use state::{
+    Cancellation, JobState, cancelled, is_terminating, job_state, mentions, named_secret, uid,
+};
 
 use super::decisive::decisive_digest;
 use walk::Walk;

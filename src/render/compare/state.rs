@@ -85,6 +85,18 @@ pub fn named_secret(job: &Value) -> Option<String> {
     }
 }
 
+/// Whether the Job uses the Secret in any way: whether any text in it is the Secret's name.
+///
+/// [`named_secret`] knows the one place where harness writes it; a hand may have added others.
+pub fn mentions(object: &Value, name: &str) -> bool {
+    match object {
+        Value::String(text) => text == name,
+        Value::Array(items) => items.iter().any(|item| mentions(item, name)),
+        Value::Object(members) => members.values().any(|member| mentions(member, name)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 /// Whether harness cancelled the Job: it says since when, as a time that can be read.
 pub fn cancelled(job: &Value) -> Option<Cancellation> {
     let at = keys::annotation(job, keys::CANCELLED_AT)?.parse().ok()?;

@@ -128,6 +128,7 @@ pub struct ObjectUrl {
 impl ObjectUrl {
     /// Checks the text and reads what it addresses.
     pub fn parse(raw: &str) -> Result<ObjectUrl, Fault> {
+        provider::console::refuse(raw)?;
         let parts = lexical::split(raw)?;
         let authority = Authority::parse(parts.authority)?;
         let path = ObjectPath::parse(parts.path)?;

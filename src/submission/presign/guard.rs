@@ -49,12 +49,15 @@ enabled and suspended. The URL does not show this. Use a bucket that never had v
 `result_readback_url`, with which the run sees an existing result before it computes.",
 };
 
-/// The guard is not signed, and that it works unsigned is likely but not documented; accepted.
+/// That the guard works is likely and cannot be known; accepted.
 pub static GUARD_UNCERTAIN: Code = Code {
     name: "guard-uncertain",
-    summary: "the header that forbids overwriting is not signed",
+    summary: "it is not certain that the header that forbids overwriting works",
     explanation: "COS takes headers that are not in `q-header-list`, so the guard is sent although it was not signed; \
-this is observed and not documented. Sign the URL with `x-cos-forbid-overwrite` to be certain.",
+this is observed and not documented. Sign the URL with `x-cos-forbid-overwrite` to be certain. On a host that is no known \
+store's, harness sends `If-None-Match: *` and cannot know whether the store behind it honours that: current MinIO and Ceph \
+do, older releases and some gateways ignore it and overwrite. Try it once: a second PUT of one key with this header must \
+be answered with 412. With `result_readback_url` the run sees an existing result before it computes.",
 };
 
 /// How it is known that the guard will work.
@@ -63,6 +66,8 @@ enum Proof {
     Free,
     /// As [`Proof::Free`], as far as is known.
     LikelyFree,
+    /// As [`Proof::Free`], if the store behind the host knows the header at all.
+    Believed,
     /// It must be among the headers that the URL lists.
     Listed,
     /// The URL cannot show it; the submission must declare it.
@@ -104,6 +109,7 @@ pub(super) fn find(
     let (guard, proof) = match terms.family {
         Family::SigV4 | Family::SigV4A => match store.guard {
             S3Guard::Free(guard) => (guard, Proof::Free),
+            S3Guard::Believed(guard) => (guard, Proof::Believed),
             S3Guard::Listed(guard) => (guard, Proof::Listed),
             // Said about the URL already, signed or not.
             S3Guard::Unsupported => return None,
@@ -140,6 +146,16 @@ pub(super) fn find(
             format!("`{}` is not among the headers of the signature", guard.name),
             "the guard among the signed headers",
             "sign with it to be certain",
+        )),
+        Proof::Believed => notes.push(Fault::new(
+            &GUARD_UNCERTAIN,
+            format!(
+                "{}, which is no known store's host, may ignore `{}`",
+                url.authority(),
+                guard.name
+            ),
+            "a store that refuses to overwrite",
+            "try once that it answers a second PUT with 412, and add `result_readback_url`",
         )),
         Proof::Free | Proof::LikelyFree | Proof::Listed | Proof::Declared => {}
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::end::{TOO_OLD, lost, passing};
+use super::end::{TOO_OLD, passing};
 use super::{Action, Phase, Protocol, Request, Terms, send};
 use crate::submit::ending::{Conflict, Ending, Obstacle, SecretState};
 use crate::submit::facts::{
@@ -68,7 +68,7 @@ impl Protocol {
                         self.look_last("creating the Secret", refusal)
                     }
                     Some(refusal) => self.observe_again(passing(&refusal), now),
-                    None => self.observe_again(lost("the answer to creating the Secret"), now),
+                    None => self.observe_again(self.lost("the answer to creating the Secret"), now),
                 }
             }
             Reading::Refused(refusal) => self.refused_read("reading the Secret", refusal, now),
@@ -83,6 +83,7 @@ impl Protocol {
 
     pub(super) fn doubt_secret(&mut self, doubt: &Doubt) {
         self.secret_answer_lost |= !doubt.certainly_not_sent;
+        self.why_lost = Some(doubt.why.clone());
         self.secret = SecretState::Unknown;
     }
 
@@ -115,6 +116,7 @@ impl Protocol {
             Effect::Refused(refusal) => Some(refusal),
             Effect::Unknown(doubt) => {
                 self.job_answer_lost |= !doubt.certainly_not_sent;
+                self.why_lost = Some(doubt.why);
                 None
             }
         };
@@ -141,7 +143,7 @@ impl Protocol {
                     self.refused("creating the Job", refusal)
                 }
                 Some(refusal) => self.observe_again(passing(&refusal), now),
-                None => self.observe_again(lost("the answer to creating the Job"), now),
+                None => self.observe_again(self.lost("the answer to creating the Job"), now),
             },
             // After "already exists" a Job stands, and whose it is only a read tells.
             Reading::Refused(unread)

@@ -86,6 +86,15 @@ impl Protocol {
         self.end(Ending::Refused(Obstacle::Refusal { request, refusal }))
     }
 
+    /// An answer was lost, and why.
+    pub(super) fn lost(&self, what: &str) -> Doubt {
+        let why = match &self.why_lost {
+            Some(why) => format!("{what} was lost: {why}"),
+            None => format!("{what} was lost"),
+        };
+        Doubt { why, certainly_not_sent: false, retry_after: None }
+    }
+
     pub(super) fn remark(&mut self, remark: Remark) {
         if !self.remarks.contains(&remark) {
             self.remarks.push(remark);
@@ -159,10 +168,6 @@ pub(in crate::submit) fn refused_with(request: &str, refusal: &Refusal) -> Strin
     let Refusal { code, reason, message, .. } = refusal;
     let reason = if reason.is_empty() { String::new() } else { format!(" {reason}") };
     format!("{request} was refused with {code}{reason}: {message}")
-}
-
-pub(super) fn lost(what: &str) -> Doubt {
-    Doubt { why: format!("{what} was lost"), certainly_not_sent: false, retry_after: None }
 }
 
 /// A refusal that may pass, as the doubt that remains if it does not.

@@ -130,6 +130,8 @@ pub struct Protocol {
     created_secret: Option<String>,
     secret_answer_lost: bool,
     job_answer_lost: bool,
+    /// Why the latest answer to a create was lost; for the sentence alone.
+    why_lost: Option<String>,
     remarks: Vec<Remark>,
 }
 
@@ -147,6 +149,7 @@ impl Protocol {
             created_secret: None,
             secret_answer_lost: false,
             job_answer_lost: false,
+            why_lost: None,
             remarks: Vec::new(),
         };
         (protocol, send(observation()))

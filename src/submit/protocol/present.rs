@@ -1,6 +1,6 @@
 //! A Job stands under our name: what it is to us, and whether its Secret is there.
 
-use super::end::{TOO_OLD, lost, passing, refused_with};
+use super::end::{TOO_OLD, passing, refused_with};
 use super::{Action, Phase, Protocol, Request, Terms, send};
 use crate::submit::ending::{Conflict, Ending, Remark, SecretState};
 use crate::submit::facts::{
@@ -30,7 +30,11 @@ impl Protocol {
             JobVerdict::Cancelled { at, by } => Ending::Cancelled { job: job.clone(), at, by },
             JobVerdict::Same => Ending::AlreadySubmitted(job.clone()),
         };
-        if !names_ours && let Some(uid) = self.created_secret.clone() {
+        // A hand may have made the Job name two Secrets; one that is perhaps in use is left to `prune`.
+        if !names_ours
+            && !job.mentions_our_secret
+            && let Some(uid) = self.created_secret.clone()
+        {
             self.phase = Phase::RemoveSecret(Box::new(ending));
             return send(vec![Request::DeleteSecret(uid)]);
         }
@@ -133,7 +137,7 @@ impl Protocol {
                     self.not_repaired(job, refused_with("creating it again", &refusal))
                 }
                 Some(refusal) => self.observe_again(passing(&refusal), now),
-                None => self.observe_again(lost("the answer to creating the Secret"), now),
+                None => self.observe_again(self.lost("the answer to creating the Secret"), now),
             },
             Reading::Refused(refusal) if refusal.is_too_many_requests() => {
                 self.again(vec![Request::ReadSecret], passing(&refusal), now)

@@ -139,6 +139,8 @@ impl From<DriftFact> for DriftReceipt {
 pub struct ProblemReceipt {
     /// The stable code, for `harness explain`.
     pub code: &'static str,
+    /// The file that the problem is in, where that is not the submission but the one given with `--signed`.
+    pub file: Option<String>,
     /// JSON pointer of the value.
     pub pointer: String,
     /// Line, from 1.
@@ -157,6 +159,7 @@ impl From<&Problem> for ProblemReceipt {
     fn from(problem: &Problem) -> Self {
         Self {
             code: problem.fault.code.name,
+            file: None,
             pointer: problem.pointer.clone(),
             line: problem.position.map(|position| position.line),
             column: problem.position.map(|position| position.column),

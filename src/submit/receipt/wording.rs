@@ -42,11 +42,20 @@ impl Receipt {
         }
     }
 
-    /// A submission that cannot go on its way at all.
-    pub fn invalid(turn: Turn, submission: Option<&Submission>, problems: &[Problem]) -> Self {
+    /// A submission that cannot go on its way at all; `file` is what the problems are about, if not the submission.
+    pub fn invalid(
+        turn: Turn,
+        submission: Option<&Submission>,
+        problems: &[Problem],
+        file: Option<&str>,
+    ) -> Self {
+        let in_file = |problem: &Problem| ProblemReceipt {
+            file: file.map(str::to_owned),
+            ..ProblemReceipt::from(problem)
+        };
         Self {
             attempt_id: submission.map(|submission| submission.attempt_id().to_string()),
-            problems: problems.iter().map(ProblemReceipt::from).collect(),
+            problems: problems.iter().map(in_file).collect(),
             remedy: Some(
                 "mend the problems and submit again; `harness explain CODE` tells more".to_owned(),
             ),

@@ -42,6 +42,18 @@ impl Admin {
         Ok((response.head.status, value))
     }
 
+    /// GET of something that is not JSON.
+    pub(crate) fn bytes(&self, path: &str) -> Result<Vec<u8>> {
+        let headers = Headers::new();
+        let mut response = self.upstream.send("GET", path, &headers, b"", &self.token, |_| ())?;
+        let bytes = response.read_body()?;
+        (response.head.status == 200).then_some(()).with_context(|| {
+            let text = String::from_utf8_lossy(&bytes);
+            format!("GET {}: {}, {text}", without_query(path), response.head.status)
+        })?;
+        Ok(bytes)
+    }
+
     /// As [`send`](Self::send), and anything but a 2xx answer is an error.
     pub(crate) fn must(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
         let (status, value) = self.send(method, path, body)?;

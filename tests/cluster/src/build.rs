@@ -1,10 +1,9 @@
-//! The programs of the control plane: built once from the Go module proxy, then kept in a cache.
+//! The programs of a cluster: built once from the Go module proxy, then kept in a cache.
 //!
 //! The cache lies outside the checkout, under a key of everything that decides what is built, so `cargo
 //! clean` and a second checkout do not build again. A program in the cache is complete: it is built in a
 //! folder beside it that is renamed at the end.
 
-use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,46 +13,44 @@ use std::{env, thread};
 
 use anyhow::{Context as _, Result, bail};
 use rustix::process::Pid;
-use sha2::{Digest as _, Sha256};
 
-use crate::supervisor::{Environment, Supervisor, is_running, log_tail};
+use crate::recipe::{CONTROL_PLANE, Module, NODE, Program, Recipe};
+use crate::supervisor::{Environment, Network, Supervisor, is_running, log_tail};
 use crate::wait;
-
-const GO_MOD: &str = include_str!("../go/go.mod");
-const GO_SUM: &str = include_str!("../go/go.sum");
-
-/// Each program and the Go package that it is built from, the quickest first.
-const PACKAGES: [(&str, &str); 4] = [
-    ("etcd", "go.etcd.io/etcd/server/v3"),
-    ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
-    ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
-    ("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
-];
 
 /// How often a build says that it goes on.
 const PROGRESS: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A folder with all the programs.
+/// A folder with all the programs of a recipe.
 #[derive(Debug, Clone)]
 pub struct Programs {
     folder: PathBuf,
 }
 
 impl Programs {
-    /// Gives the cached programs, after building them if they are not there.
+    /// Gives the cached programs of the control plane, after building them if they are not there.
     ///
     /// Two processes at a time build once; the build ends with the process that wanted it.
     pub fn obtain() -> Result<Self> {
+        Self::of(&CONTROL_PLANE)
+    }
+
+    /// The same for what a node needs beside the control plane: kubelet, scheduler, containerd, crane.
+    pub fn obtain_for_node() -> Result<Self> {
+        Self::of(&NODE)
+    }
+
+    fn of(recipe: &Recipe) -> Result<Self> {
         let cache = cache_folder()?;
         fs::create_dir_all(&cache)
             .with_context(|| format!("the cache {} could not be created", cache.display()))?;
-        let key = key()?;
+        let key = recipe.key(&go_version()?);
         let folder = cache.join(&key);
         if !folder.exists() {
             let _lock = lock(&cache.join(format!("{key}.lock")))?;
             if !folder.exists() {
-                build(&cache, &key, &folder)?;
+                build(recipe, &cache, &key, &folder)?;
             }
         }
         Ok(Self { folder })
@@ -82,7 +79,8 @@ fn cache_folder() -> Result<PathBuf> {
         .context("neither XDG_CACHE_HOME nor HOME is an absolute path; set one, the built programs are kept there")
 }
 
-fn key() -> Result<String> {
+/// What `go version` says.
+fn go_version() -> Result<Vec<u8>> {
     let output = match Command::new("go").arg("version").current_dir("/").output() {
         Ok(output) => output,
         Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
@@ -94,43 +92,7 @@ fn key() -> Result<String> {
     if !output.status.success() {
         bail!("`go version` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    let mut hash = Sha256::new();
-    for part in [GO_MOD.as_bytes(), GO_SUM.as_bytes(), &output.stdout, flags().join(" ").as_bytes()]
-    {
-        hash.update(part);
-        hash.update([0]);
-    }
-    let mut key = String::new();
-    for byte in &hash.finalize()[..10] {
-        let _ = write!(key, "{byte:02x}");
-    }
-    Ok(key)
-}
-
-/// The release that `go.mod` requires, such as `1.37.2`.
-fn kubernetes_version() -> &'static str {
-    let requirement = |line: &'static str| line.trim().strip_prefix("k8s.io/kubernetes v");
-    let rest = GO_MOD.lines().find_map(requirement).expect("go.mod requires k8s.io/kubernetes");
-    let length = rest.find(' ').unwrap_or(rest.len());
-    &rest[..length]
-}
-
-/// Flags of `go build`; programs without the stamped version call themselves `v0.0.0-master`.
-fn flags() -> [String; 5] {
-    let release = kubernetes_version();
-    let mut numbers = release.split('.');
-    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
-    let version = "k8s.io/component-base/version";
-    [
-        "-trimpath".to_owned(),
-        "-buildvcs=false".to_owned(),
-        "-mod=readonly".to_owned(),
-        "-ldflags".to_owned(),
-        format!(
-            "-s -w -X {version}.gitVersion=v{release} -X {version}.gitMajor={major} \
-             -X {version}.gitMinor={minor}"
-        ),
-    ]
+    Ok(output.stdout)
 }
 
 /// Waits for the lock, and says so as long as another process builds.
@@ -155,29 +117,30 @@ fn lock(path: &Path) -> Result<File> {
 }
 
 /// Builds into a folder beside the final one; the caller holds the lock.
-fn build(cache: &Path, key: &str, folder: &Path) -> Result<()> {
+fn build(recipe: &Recipe, cache: &Path, key: &str, folder: &Path) -> Result<()> {
     sweep(cache, key)?;
     let state = cache.join(format!("{key}.building.{}", wait::random_name()));
     say(&format!(
-        "building etcd, kubectl and Kubernetes {} once, about 6 minutes on two cores, into {}",
-        kubernetes_version(),
+        "building {} once, about {} minutes on two cores, into {}",
+        recipe.title(),
+        recipe.minutes,
         folder.display()
     ));
     let mut progress = Progress::start();
     // The supervisor ends the compilers when this process is killed, and removes what they have left.
-    let mut supervisor = Supervisor::start(&state, Environment::Inherited)?;
-    let module = state.join("module");
+    let mut supervisor = Supervisor::start(&state, Environment::Inherited, Network::Host)?;
     let programs = state.join("programs");
-    fs::create_dir(&module)?;
     fs::create_dir(&programs)?;
-    fs::write(module.join("go.mod"), GO_MOD)?;
-    fs::write(module.join("go.sum"), GO_SUM)?;
-    for (index, (program, package)) in PACKAGES.into_iter().enumerate() {
-        let compiler =
-            supervisor.start_part(program, &go_build(&module, &programs, program, package))?;
-        progress.follow(compiler, &format!("{program}, {} of {}", index + 1, PACKAGES.len()));
-        if supervisor.end_part(program)? != Some(0) {
-            bail!("{program} could not be built; {}", log_tail(&state, program));
+    for module in recipe.modules {
+        write_module(module, &state.join(module.name))?;
+    }
+    for (index, program) in recipe.programs.iter().enumerate() {
+        let name = program.name;
+        let argv = go_build(&state.join(program.module.name), &programs, program);
+        let compiler = supervisor.start_part(name, &argv)?;
+        progress.follow(compiler, &format!("{name}, {} of {}", index + 1, recipe.programs.len()));
+        if supervisor.end_part(name)? != Some(0) {
+            bail!("{name} could not be built; {}", log_tail(&state, name));
         }
     }
     fs::rename(&programs, folder)?;
@@ -185,15 +148,24 @@ fn build(cache: &Path, key: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+fn write_module(module: &Module, folder: &Path) -> Result<()> {
+    for (name, text) in module.files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(path, text)?;
+    }
+    Ok(())
+}
+
 /// `env` sets what `go build` must not take from the user: the programs run here, and need no C compiler.
-fn go_build(module: &Path, programs: &Path, program: &str, package: &str) -> Vec<String> {
+fn go_build(module: &Path, programs: &Path, program: &Program) -> Vec<String> {
     let module = module.display().to_string();
-    let output = programs.join(program).display().to_string();
+    let output = programs.join(program.name).display().to_string();
     let fixed = ["/usr/bin/env", "-u", "GOOS", "-u", "GOARCH", "CGO_ENABLED=0", "GOWORK=off"];
     let mut argv: Vec<String> = fixed.map(str::to_owned).to_vec();
     argv.extend(["go", "-C", &module, "build"].map(str::to_owned));
-    argv.extend(flags());
-    argv.extend(["-o", &output, package].map(str::to_owned));
+    argv.extend(program.module.flags());
+    argv.extend(["-o", &output, program.package].map(str::to_owned));
     argv
 }
 
@@ -237,23 +209,6 @@ impl Progress {
         while is_running(compiler) {
             self.say(|elapsed| format!("building {what} ({elapsed})"));
             thread::sleep(PAUSE);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_stamped_version_and_its_modules() {
-        let release = kubernetes_version();
-        assert!(flags()[4].contains(&format!(".gitVersion=v{release} ")), "{:?}", flags());
-        let staging = release.strip_prefix("1.").unwrap();
-        let replaced: Vec<&str> = GO_MOD.lines().filter(|line| line.contains(" => ")).collect();
-        assert_eq!(replaced.len(), 33);
-        for line in replaced {
-            assert!(line.ends_with(&format!(" v0.{staging}")), "{line}");
         }
     }
 }

@@ -15,7 +15,8 @@ use crate::build::Programs;
 use crate::components::{Component, Options, Ports, argv, controller_manager_kubeconfig};
 use crate::credentials::Credentials;
 use crate::kubeconfig::{ADMIN_CONTEXT, Authority, Context, Kubeconfig};
-use crate::supervisor::{Environment, Supervisor, is_running, log_tail};
+use crate::network::Isolated;
+use crate::supervisor::{Environment, Network, Supervisor, is_running, log_tail};
 use crate::upstream::Upstream;
 use crate::wait;
 
@@ -32,6 +33,8 @@ pub struct ControlPlane {
     programs: Programs,
     state: PathBuf,
     ports: Ports,
+    /// None in the network of this process.
+    pub(crate) isolated: Option<Isolated>,
     options: Options,
     kubectl: PathBuf,
     kubeconfig_path: PathBuf,
@@ -62,6 +65,15 @@ impl ControlPlane {
 
     /// As [`start`](Self::start), with all state in a folder that must not exist yet.
     pub fn start_in(options: &Options, state: &Path) -> Result<Self> {
+        Self::start_at(options, state, Network::Host)
+    }
+
+    /// As [`start_in`](Self::start_in), in a network of its own, which the calling thread then is in too.
+    pub(crate) fn start_isolated(options: &Options, state: &Path) -> Result<Self> {
+        Self::start_at(options, state, Network::Own)
+    }
+
+    fn start_at(options: &Options, state: &Path, network: Network) -> Result<Self> {
         let state = &path::absolute(state)?;
         if state.exists() {
             bail!(
@@ -72,15 +84,24 @@ impl ControlPlane {
         let programs = Programs::obtain()?;
         let mut attempt = 1;
         loop {
-            match Self::try_start(&programs, options, state) {
+            match Self::try_start(&programs, options, state, network) {
                 Err(error) if attempt < ATTEMPTS && lost_a_port(&error) => attempt += 1,
                 result => return result,
             }
         }
     }
 
-    fn try_start(programs: &Programs, options: &Options, state: &Path) -> Result<Self> {
-        let supervisor = Supervisor::start(state, Environment::Clean)?;
+    fn try_start(
+        programs: &Programs,
+        options: &Options,
+        state: &Path,
+        network: Network,
+    ) -> Result<Self> {
+        let supervisor = Supervisor::start(state, Environment::Clean, network)?;
+        let isolated = match network {
+            Network::Host => None,
+            Network::Own => Some(Isolated::set_up(&supervisor)?),
+        };
         let credentials = Credentials::create(state)?;
         let ports = Ports::choose()?;
         let context = |token: &str| Context {
@@ -104,6 +125,7 @@ impl ControlPlane {
             programs: programs.clone(),
             state: state.to_owned(),
             ports,
+            isolated,
             options: options.clone(),
             kubeconfig_path,
             credentials,
@@ -255,6 +277,26 @@ impl ControlPlane {
     pub fn detach(self) -> Result<()> {
         let changing = self.changing.into_inner().unwrap_or_else(PoisonError::into_inner);
         changing.supervisor.detach()
+    }
+
+    /// Starts a program beside the components, to be ended with them; its output goes to `NAME.log`.
+    pub(crate) fn start_part(&self, name: &str, argv: &[String]) -> Result<Pid> {
+        self.changing().supervisor.start_part(name, argv)
+    }
+
+    /// Kills a program that [`start_part`](Self::start_part) has started.
+    pub(crate) fn end_part(&self, name: &str) -> Result<()> {
+        self.changing().supervisor.end_part(name).map(drop)
+    }
+
+    /// A context for a part, as the owner of this token.
+    pub(crate) fn context_for(&self, token: &str) -> Context {
+        Context {
+            name: ADMIN_CONTEXT.to_owned(),
+            server: self.server_url(),
+            authority: Some(self.credentials.authority.clone()),
+            token: token.to_owned(),
+        }
     }
 
     pub(crate) fn upstream(&self) -> Result<Upstream> {

@@ -15,6 +15,9 @@ use crate::wait;
 /// How many users beside the administrator a control plane knows.
 pub const USERS: usize = 256;
 
+/// The name of the only node.
+pub(crate) const NODE: &str = "node";
+
 /// The files and tokens of one control plane.
 #[derive(Debug)]
 pub(crate) struct Credentials {
@@ -32,6 +35,9 @@ pub(crate) struct Credentials {
     pub(crate) tokens: PathBuf,
     pub(crate) admin_token: String,
     pub(crate) controller_manager_token: String,
+    pub(crate) scheduler_token: String,
+    /// Of the kubelet of the node [`NODE`].
+    pub(crate) kubelet_token: String,
     user_tokens: Vec<String>,
 }
 
@@ -58,6 +64,8 @@ impl Credentials {
             tokens: folder.join("tokens.csv"),
             admin_token: token(),
             controller_manager_token: token(),
+            scheduler_token: token(),
+            kubelet_token: token(),
             user_tokens: (0..USERS).map(|_| token()).collect(),
         };
         fs::write(&this.authority, authority_certificate.pem())?;
@@ -75,11 +83,17 @@ impl Credentials {
         self.user_tokens.get(number).map(String::as_str)
     }
 
-    /// One line for each user: token, name, uid and, for the administrator, the group that may do all.
+    /// One line for each user: token, name, uid and, for those that are more than a user, the group.
     fn token_file(&self) -> String {
         let mut lines = format!(
-            "{},admin,admin,\"system:masters\"\n{},system:kube-controller-manager,controller-manager\n",
-            self.admin_token, self.controller_manager_token
+            "{},admin,admin,\"system:masters\"\n\
+             {},system:kube-controller-manager,controller-manager\n\
+             {},system:kube-scheduler,scheduler\n\
+             {},system:node:{NODE},node,\"system:nodes\"\n",
+            self.admin_token,
+            self.controller_manager_token,
+            self.scheduler_token,
+            self.kubelet_token
         );
         for (number, token) in self.user_tokens.iter().enumerate() {
             let name = user_name(number);

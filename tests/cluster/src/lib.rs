@@ -1,4 +1,4 @@
-//! A real Kubernetes control plane on loopback, for tests: etcd, API server, controllers and kubectl.
+//! A real Kubernetes control plane on loopback, for tests: etcd, API server, controllers and kubectl; and a real node.
 //!
 //! ```no_run
 //! let cluster = harness_test_cluster::shared();
@@ -9,7 +9,8 @@
 //!
 //! The programs are built once from the Go module proxy and cached ([`Programs`]); needed are `go`, a POSIX
 //! shell and no root. Nothing outlives the process that started it, whatever its end: a small shell holds the
-//! programs and watches a pipe (`supervisor.sh`). There is no kubelet, so pods are made and stay pending.
+//! programs and watches a pipe (`supervisor.sh`). There is no kubelet, so pods are made and stay pending, unless a
+//! test asks for a [`node`], which needs root.
 //!
 //! [`fault`] has a proxy that loses, cuts, delays and replaces answers between kubectl and the API server.
 
@@ -27,7 +28,10 @@ mod credentials;
 pub mod fault;
 pub mod http;
 mod kubeconfig;
+mod network;
+mod node;
 mod objects;
+mod recipe;
 mod supervisor;
 mod upstream;
 mod wait;
@@ -40,6 +44,8 @@ pub use components::{Component, Options};
 pub use control_plane::ControlPlane;
 pub use credentials::USERS;
 pub use kubeconfig::{ADMIN_CONTEXT, Authority};
+pub use network::ADDRESS;
+pub use node::{Container, Image, ImageBuilder, Names, Node, REGISTRY, SlowRegistry, node};
 pub use objects::Namespace;
 pub use supervisor::{end_detached, is_running};
 pub use wait::until;

@@ -1,14 +1,14 @@
 //! `harness-test-cluster`: a throw-away control plane by hand.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use harness_test_cluster::{ADMIN_CONTEXT, ControlPlane, Options, Programs, end_detached};
+use harness_test_cluster::{ADMIN_CONTEXT, ControlPlane, Node, Options, Programs, end_detached};
 
-/// A real Kubernetes control plane on 127.0.0.1, without root and without nodes: pods stay pending.
+/// A real Kubernetes control plane on 127.0.0.1, without root; pods stay pending unless a node is asked for.
 ///
 /// The first start builds etcd, kubectl and Kubernetes from the Go module proxy, which takes minutes.
 #[derive(Debug, Parser)]
@@ -26,8 +26,11 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         state: Option<PathBuf>,
         /// Let etcd sync to disk.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "node")]
         fsync: bool,
+        /// With a node, in a network of its own; needs root.
+        #[arg(long)]
+        node: bool,
     },
     /// End the one that `up --state DIR` has started, and remove its folder.
     Down {
@@ -36,7 +39,11 @@ enum Command {
         state: PathBuf,
     },
     /// Only build the programs, and print their folder.
-    Build,
+    Build {
+        /// Those of a node too, and print a second folder.
+        #[arg(long)]
+        node: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -56,10 +63,38 @@ fn print_error(error: &anyhow::Error) {
 
 fn run(command: Command) -> Result<()> {
     match command {
-        Command::Up { state, fsync } => up(state, &Options { fsync, ..Options::default() }),
+        Command::Up { state, node: true, .. } => up_node(state.as_deref()),
+        Command::Up { state, fsync, .. } => up(state, &Options { fsync, ..Options::default() }),
         Command::Down { state } => end_detached(&state),
-        Command::Build => Ok(writeln!(io::stdout(), "{}", Programs::obtain()?.folder().display())?),
+        Command::Build { node } => build(node),
     }
+}
+
+fn build(node: bool) -> Result<()> {
+    let mut output = io::stdout();
+    writeln!(output, "{}", Programs::obtain()?.folder().display())?;
+    if node {
+        writeln!(output, "{}", Programs::obtain_for_node()?.folder().display())?;
+    }
+    Ok(())
+}
+
+fn up_node(state: Option<&Path>) -> Result<()> {
+    let node = match state {
+        Some(state) => Node::start_in(state)?,
+        None => Node::start()?,
+    };
+    describe(node.cluster())?;
+    let mut output = io::stdout();
+    // The addresses exist in there only.
+    writeln!(output, "ENTER=nsenter --net --target={}", node.first_process().as_raw_nonzero())?;
+    writeln!(output, "CRANE={}", node.crane().display())?;
+    writeln!(output, "REGISTRY={}", node.registry_address())?;
+    if state.is_some() {
+        return node.detach();
+    }
+    io::copy(&mut io::stdin(), &mut io::sink())?;
+    Ok(())
 }
 
 fn up(state: Option<PathBuf>, options: &Options) -> Result<()> {

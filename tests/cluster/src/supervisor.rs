@@ -1,27 +1,31 @@
-//! The supervisor process: starts, ends and outlives the programs of one control plane.
+//! The supervisor process: starts, ends and outlives the programs of one cluster.
 //!
 //! It is a POSIX shell that runs `supervisor.sh`, not a program of this crate: a library that is used from
 //! another package's tests cannot know where its own programs were built, or whether they were. It watches
 //! a pipe whose write end only this process holds, so it notices every kind of end, SIGKILL included.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::wait;
 
-const SCRIPT: &str = include_str!("supervisor.sh");
+pub(crate) const SCRIPT: &str = include_str!("supervisor.sh");
 
-/// How long the supervisor may take to kill its parts and to remove the folder.
-const END: Duration = Duration::from_secs(10);
+/// How long the supervisor may take to kill its parts and to remove the folder: containers take their time.
+const END: Duration = Duration::from_secs(40);
+/// How long one that was started by another may take for an answer.
+const ANSWER: Duration = Duration::from_mins(1);
 
 /// Which environment the supervised programs see.
 #[derive(Debug, Clone, Copy)]
@@ -32,21 +36,38 @@ pub(crate) enum Environment {
     Clean,
 }
 
+/// Which network the supervised programs are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// That of this process.
+    Host,
+    /// One of their own, which exists as long as the supervisor does; needs root.
+    Own,
+}
+
 /// A running supervisor; dropping it kills its parts and removes the state folder.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     state: PathBuf,
-    shell: Child,
-    orders: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    /// None when another supervisor has started it, and will end it.
+    shell: Option<Child>,
+    orders: Option<File>,
+    answers: BufReader<File>,
 }
 
 impl Supervisor {
     /// Starts a supervisor, which creates `state`; the folder must not exist.
-    pub(crate) fn start(state: &Path, environment: Environment) -> Result<Self> {
-        let mut command = Command::new("/bin/sh");
+    pub(crate) fn start(state: &Path, environment: Environment, network: Network) -> Result<Self> {
+        let mut command = match network {
+            Network::Host => Command::new("/bin/sh"),
+            // Without `--fork`, it becomes the shell: one process id for both.
+            Network::Own => Command::new("unshare"),
+        };
         if matches!(environment, Environment::Clean) {
             command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
+        }
+        if matches!(network, Network::Own) {
+            command.args(["--net", "/bin/sh"]);
         }
         let mut shell = command
             .args(["-c", SCRIPT, "supervisor"])
@@ -58,13 +79,30 @@ impl Supervisor {
             .stderr(Stdio::null())
             .spawn()
             .context("/bin/sh could not be started")?;
-        let orders = shell.stdin.take();
-        let answers = BufReader::new(shell.stdout.take().context("the supervisor has no output")?);
-        let mut supervisor = Self { state: state.to_owned(), shell, orders, answers };
+        let orders = shell.stdin.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+        let answers = shell.stdout.take().context("the supervisor has no output")?;
+        let answers = BufReader::new(File::from(OwnedFd::from(answers)));
+        let mut supervisor = Self { state: state.to_owned(), shell: Some(shell), orders, answers };
         supervisor
             .answer("ready")
             .with_context(|| format!("the folder {} could not be created", state.display()))?;
         Ok(supervisor)
+    }
+
+    /// One that another supervisor has started, through two FIFOs; it lives as long as its starter lets it.
+    pub(crate) fn at(state: &Path, orders: &Path, answers: &Path) -> Result<Self> {
+        let open = |path| File::options().read(true).write(true).open(path);
+        let (orders, answers) = (open(orders)?, open(answers)?);
+        let answers = BufReader::new(answers);
+        let mut supervisor =
+            Self { state: state.to_owned(), shell: None, orders: Some(orders), answers };
+        supervisor.answer("ready")?;
+        Ok(supervisor)
+    }
+
+    /// The process id of its shell, if this process has started it.
+    pub(crate) fn process(&self) -> Option<Pid> {
+        self.shell.as_ref().map(Pid::from_child)
     }
 
     /// Starts a program under `name`; its output is appended to `NAME.log` in the state folder.
@@ -104,6 +142,14 @@ impl Supervisor {
     }
 
     fn answer(&mut self, expected: &str) -> Result<String> {
+        if self.shell.is_none() {
+            // A FIFO that is open for both has no end to tell that nobody is there any more.
+            let mut ready = [PollFd::new(self.answers.get_ref(), PollFlags::IN)];
+            let patience = Timespec { tv_sec: ANSWER.as_secs().cast_signed(), tv_nsec: 0 };
+            if poll(&mut ready, Some(&patience))? == 0 {
+                bail!("no answer within {} s", ANSWER.as_secs());
+            }
+        }
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
         match line.trim_end().strip_prefix(expected) {
@@ -115,16 +161,12 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        if self.orders.take().is_none() {
-            return;
-        }
-        let ended = wait::until(END, || matches!(self.shell.try_wait(), Ok(Some(_)) | Err(_)));
-        if !ended && let Ok(group) = i32::try_from(self.shell.id()) {
-            if let Some(group) = Pid::from_raw(group) {
-                // The group exists as long as its leader was not waited for, so this reaches no stranger.
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            drop(self.shell.wait());
+        let (Some(_), Some(shell)) = (self.orders.take(), &mut self.shell) else { return };
+        let ended = wait::until(END, || matches!(shell.try_wait(), Ok(Some(_)) | Err(_)));
+        if !ended {
+            // The group exists as long as its leader was not waited for, so this reaches no stranger.
+            let _ = kill_process_group(Pid::from_child(shell), Signal::KILL);
+            drop(shell.wait());
         }
     }
 }
@@ -172,4 +214,22 @@ pub(crate) fn log_tail(state: &Path, name: &str) -> String {
         return format!("{name} wrote nothing to its log");
     }
     format!("the end of the log of {name}:\n{}", tail.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_nobody_reads_ends_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let mut supervisor = Supervisor::start(&state, Environment::Clean, Network::Host).unwrap();
+        let argv = ["/bin/sleep", "1000"].map(str::to_owned);
+        let part = supervisor.start_part("sleep", &argv).unwrap();
+        // As when its starter is killed between an order and the answer: the pipe breaks first.
+        supervisor.answers = BufReader::new(File::open("/dev/null").unwrap());
+        writeln!(supervisor.orders.as_mut().unwrap(), "end other").unwrap();
+        assert!(wait::until(END, || !state.exists() && !is_running(part)), "{part:?} goes on");
+    }
 }

@@ -1,8 +1,8 @@
-# Holds the parts of one control plane, so that none of them outlives the process that wanted them.
+# Holds the parts of one cluster, so that none of them outlives the process that wanted them.
 #
 # Argument: the state folder, which must not exist yet. Orders come on stdin, one a line; each is answered
 # with one line on stdout. When stdin ends, however its writer ended, every part is killed, the last
-# started first (so the store goes last), and the folder is removed.
+# started first (so the store goes last), `cleanup.sh` is run if the folder has one, and the folder is removed.
 #
 #   start NAME   runs the program and arguments in NAME.argv, one a line   "started PID"
 #   end NAME     kills it and waits for it                                 "ended STATUS"
@@ -43,17 +43,22 @@ end() {
 }
 
 finish() {
-    trap '' HUP INT TERM
+    trap '' HUP INT TERM PIPE
     for part in $parts; do
         end "$part"
     done
+    if [ -f "$state/cleanup.sh" ]; then
+        /bin/sh "$state/cleanup.sh" "$state"
+    fi
     rm -rf "$state"
     kill -s KILL 0
 }
 
 mkdir "$state" || exit 1
 echo "$$" >"$state/supervisor.pid"
-trap finish HUP INT TERM
+# PIPE: an answer that nobody reads any more tells the same as the end of stdin. A handler, unlike ignoring the signal,
+# is not handed on to the parts.
+trap finish HUP INT TERM PIPE
 echo ready
 
 while read -r order name; do

@@ -24,7 +24,9 @@
 )]
 
 mod backend;
+mod client;
 mod exchange;
+mod files;
 mod objects;
 mod rule;
 mod serve;
@@ -33,7 +35,10 @@ mod sign;
 mod store;
 mod tls;
 
+pub use client::{Received, send};
 pub use exchange::Exchange;
+pub use files::FileServer;
 pub use rule::{Action, Answer, Requests};
+pub use server::program;
 pub use sign::{ACCESS_KEY, REGION, SECRET_KEY, Signing};
 pub use store::{Options, Store};

@@ -11,7 +11,7 @@ use crate::Store;
 impl Store {
     /// Where an object lies, such as `inputs/missions/m-17.json` of the bucket `inputs`.
     pub fn path(&self, object: &str) -> PathBuf {
-        self.folder.join("objects").join(object)
+        self.objects().join(object)
     }
 
     /// Puts an object in place without asking the server.
@@ -34,7 +34,7 @@ impl Store {
 
     /// All objects as `bucket/key`, sorted.
     pub fn list(&self) -> Result<Vec<String>> {
-        let root = self.folder.join("objects");
+        let root = self.objects();
         let mut objects = Vec::new();
         collect(&root, &root, &mut objects)?;
         objects.sort();

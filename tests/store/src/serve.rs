@@ -161,17 +161,17 @@ impl Serving<'_> {
         set(&mut headers, "Content-Length", &answer.body.len().to_string());
         self.send_head(answer.status, "", &headers)?;
         if self.head.method != "HEAD" {
-            self.client.get_mut().write_all(&answer.body)?;
             self.entry.change(|exchange| exchange.sent_bytes = answer.body.len() as u64);
+            self.client.get_mut().write_all(&answer.body)?;
         }
         Ok(self.client.get_mut().flush()?)
     }
 
     fn send_head(&mut self, status: u16, reason: &str, headers: &Headers) -> Result<()> {
         let head = head(&format!("HTTP/1.1 {status} {reason}"), headers);
-        self.client.get_mut().write_all(head.as_bytes())?;
+        // Before it is sent: whoever has received it may look into the record at once.
         self.entry.change(|exchange| exchange.sent = Some(status));
-        Ok(())
+        Ok(self.client.get_mut().write_all(head.as_bytes())?)
     }
 
     fn send(&mut self, response: Response, manner: &Manner) -> Result<()> {
@@ -206,9 +206,9 @@ impl Serving<'_> {
             if count == 0 {
                 break;
             }
-            self.send_piece(&buffer[..count], chunked)?;
             sent += count as u64;
             self.entry.change(|exchange| exchange.sent_bytes = sent);
+            self.send_piece(&buffer[..count], chunked)?;
             if let Some(pause) = manner.pause {
                 self.shared.stop.sleep(pause);
             }

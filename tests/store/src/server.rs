@@ -4,13 +4,14 @@
 //! runtime and some 150 crates that nothing of harness should be resolved or audited with. The cache lies outside
 //! the checkout, under a key of everything that decides what is built.
 
+use std::env;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::{env, thread};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use ring::digest;
@@ -21,6 +22,9 @@ const MANIFEST: &str = include_str!("../server/Cargo.toml");
 const LOCK: &str = include_str!("../server/Cargo.lock");
 const SOURCE: &str = include_str!("../server/src/main.rs");
 const PROGRAM: &str = "harness-test-store-server";
+
+/// How long the server may take to remove what it holds.
+const END: Duration = Duration::from_secs(10);
 
 /// Ends the build with the process that wanted it: only that process holds the other end of the input.
 const BUILD: &str = r#"
@@ -40,11 +44,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server over `objects`, whose sub-folders are buckets, as are sub-domains of `domains`.
-    pub(crate) fn start(objects: &Path, log: &Path, domains: &[String]) -> Result<Self> {
-        let program = obtain()?;
+    /// Starts a server over `folder/objects`, whose sub-folders are buckets, as are sub-domains of `domains`.
+    ///
+    /// From then on the folder is the server's, which removes it when it ends.
+    pub(crate) fn start(folder: &Path, domains: &[String]) -> Result<Self> {
+        let program = program()?;
+        let log = &folder.join("server.log");
         let mut process = Command::new(&program)
-            .arg(objects)
+            .arg(folder)
             .args([ACCESS_KEY, SECRET_KEY])
             .args(domains)
             .stdin(Stdio::piped())
@@ -73,14 +80,16 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.input = None;
-        // It may have ended by itself.
-        drop(self.process.kill());
+        if !harness_test_cluster::until(END, || matches!(self.process.try_wait(), Ok(Some(_)))) {
+            // It may have ended by itself.
+            drop(self.process.kill());
+        }
         drop(self.process.wait());
     }
 }
 
-/// The built program; builds it first, in about two minutes, if it is not in the cache.
-fn obtain() -> Result<PathBuf> {
+/// The program of the S3 server; builds it first, in a few minutes, if it is not in the cache.
+pub fn program() -> Result<PathBuf> {
     let cache = cache_folder()?;
     fs::create_dir_all(&cache)
         .with_context(|| format!("the cache {} could not be created", cache.display()))?;
@@ -109,7 +118,7 @@ fn build(cache: &Path, key: &str) -> Result<()> {
     fs::write(folder.join("Cargo.toml"), MANIFEST)?;
     fs::write(folder.join("Cargo.lock"), LOCK)?;
     fs::write(folder.join("src/main.rs"), SOURCE)?;
-    say(&format!("building s3s-fs once, about two minutes, into {}", cache.join(key).display()));
+    say(&format!("building s3s-fs once, a few minutes, into {}", cache.join(key).display()));
     let log = folder.join("build.log");
     let mut shell = Command::new("/bin/sh")
         .args(["-c", BUILD, "build"])
@@ -136,9 +145,7 @@ fn build(cache: &Path, key: &str) -> Result<()> {
     fs::create_dir(&program)?;
     fs::rename(folder.join("target/release").join(PROGRAM), program.join(PROGRAM))?;
     fs::rename(&program, cache.join(key))?;
-    // Removing what the build has left takes a moment that nobody has to wait for.
-    thread::spawn(move || fs::remove_dir_all(folder));
-    Ok(())
+    Ok(fs::remove_dir_all(folder)?)
 }
 
 /// A line on stderr itself: what `eprintln` writes, the test runner keeps until the test has ended.

@@ -12,7 +12,7 @@ use ring::{digest, hmac};
 pub const ACCESS_KEY: &str = "AKIAHARNESSTESTSTORE";
 /// Its secret half, of no worth elsewhere.
 pub const SECRET_KEY: &str = "harness-test-store-secret-key";
-/// The region that is signed; the store takes any.
+/// The region that is signed if nothing else is said; the store takes any.
 pub const REGION: &str = "us-east-1";
 
 /// A URL to be signed for one method, by default now and for an hour.
@@ -21,6 +21,7 @@ pub struct Signing {
     method: String,
     host: String,
     path: String,
+    region: String,
     headers: BTreeMap<String, String>,
     at: Timestamp,
     lifetime: Duration,
@@ -32,6 +33,7 @@ impl Signing {
             method: method.to_owned(),
             host: host.to_owned(),
             path: format!("/{}", encoded(object, true)),
+            region: REGION.to_owned(),
             headers: BTreeMap::new(),
             at: now,
             lifetime: Duration::from_hours(1),
@@ -72,6 +74,13 @@ impl Signing {
         self
     }
 
+    /// Signs for another region.
+    #[must_use]
+    pub fn region(mut self, region: &str) -> Self {
+        region.clone_into(&mut self.region);
+        self
+    }
+
     /// The URL without a signature.
     pub fn unsigned(&self) -> String {
         format!("https://{}{}", self.host, self.path)
@@ -81,7 +90,7 @@ impl Signing {
     pub fn url(&self) -> String {
         let utc = self.at;
         let time = utc.strftime("%Y%m%dT%H%M%SZ").to_string();
-        let scope = format!("{}/{REGION}/s3/aws4_request", utc.strftime("%Y%m%d"));
+        let scope = format!("{}/{}/s3/aws4_request", utc.strftime("%Y%m%d"), self.region);
         let mut headers = self.headers.clone();
         headers.insert("host".to_owned(), self.host.clone());
         let names = headers.keys().map(String::as_str).collect::<Vec<_>>().join(";");

@@ -1,6 +1,7 @@
 //! A running store: the S3 server, TLS and rules in front of it, two addresses.
 
 use std::fs;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,8 +11,8 @@ use anyhow::{Context as _, Result};
 use harness_test_cluster::fault::stop::Stop;
 use jiff::Timestamp;
 use rustls::ServerConfig;
-use tempfile::TempDir;
 
+use crate::client::{self, Received};
 use crate::exchange::{Exchange, Record};
 use crate::rule::{Action, Requests, Rules};
 use crate::serve;
@@ -30,11 +31,17 @@ pub struct Options {
     pub domains: Vec<String>,
 }
 
+impl Options {
+    /// A store on a free port of this address, such as that of a node.
+    pub fn at(address: IpAddr) -> Self {
+        Self { address, ..Self::default() }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             address: Ipv4Addr::LOCALHOST.into(),
-            // On macOS only 127.0.0.1 is there by itself; another port is another host as well.
             other_address: Ipv4Addr::LOCALHOST.into(),
             domains: Vec::new(),
         }
@@ -44,14 +51,13 @@ impl Default for Options {
 /// A store; dropping it closes all its connections and removes what it holds.
 #[derive(Debug)]
 pub struct Store {
-    // The doors close before the server behind them ends, and the folder goes last.
+    // The doors close before the server behind them ends.
     doors: Vec<Door>,
     shared: Arc<Shared>,
     server: Server,
     authority: PathBuf,
     wrong_authority: PathBuf,
     pub(crate) folder: PathBuf,
-    _temporary: TempDir,
 }
 
 /// What the threads of all connections share.
@@ -86,7 +92,9 @@ impl Store {
         for bucket in ["inputs", "results"] {
             fs::create_dir_all(objects.join(bucket))?;
         }
-        let server = Server::start(&objects, &folder.join("server.log"), &options.domains)?;
+        let server = Server::start(&folder, &options.domains)?;
+        // From here on the server removes it.
+        let _ = temporary.keep();
         let authority = folder.join("authority.pem");
         let wrong_authority = folder.join("wrong-authority.pem");
         let addresses = [options.address, options.other_address];
@@ -102,15 +110,7 @@ impl Store {
             .into_iter()
             .map(|address| Door::open(address, &shared))
             .collect::<Result<_>>()?;
-        Ok(Self {
-            doors,
-            shared,
-            server,
-            authority,
-            wrong_authority,
-            folder,
-            _temporary: temporary,
-        })
+        Ok(Self { doors, shared, server, authority, wrong_authority, folder })
     }
 
     /// Where it listens, as `ADDRESS:PORT`.
@@ -118,9 +118,19 @@ impl Store {
         self.doors[0].address.to_string()
     }
 
-    /// A second address of the same store, for redirects that lead to another host.
+    /// A second host that leads to the same store, for redirects: another name, `localhost`, where it is on loopback,
+    /// and another port in any case. Its requests are in [`exchanges`](Self::exchanges) with that `host`.
     pub fn other_host(&self) -> String {
-        self.doors[1].address.to_string()
+        let address = self.doors[1].address;
+        if address.ip().is_loopback() {
+            return format!("localhost:{}", address.port());
+        }
+        address.to_string()
+    }
+
+    /// The folder of all objects; a bucket is a folder in it.
+    pub fn objects(&self) -> PathBuf {
+        self.folder.join("objects")
     }
 
     /// The certificate of its authority, PEM: for `SSL_CERT_FILE`.
@@ -141,6 +151,17 @@ impl Store {
     /// A URL for a method and an object, `BUCKET/KEY`, to be signed.
     pub fn sign(&self, method: &str, object: &str) -> Signing {
         Signing::new(method, &self.host(), object, Timestamp::now())
+    }
+
+    /// Sends a request here, whatever host its URL names; see [`send`](crate::send).
+    pub fn send(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> io::Result<Received> {
+        client::send(&self.host(), &self.authority, method, url, headers, body)
     }
 
     /// Lets `action` befall these requests; of several rules that apply, the oldest does.

@@ -76,6 +76,10 @@ fn the_named_secret_is_one() {
     let pointer = format!("{POD}/volumes/6/secret/secretName");
     *two.pointer_mut(&pointer).unwrap() = json!(format!("{name}-0123456789"));
     assert_eq!(named_secret(&two), None);
+    assert!(mentions(&two, &format!("{name}-0123456789")) && !mentions(&stored, "x"));
+    assert!(
+        mentions(&stored, &secret) && !mentions(&json!({ secret.clone(): secret.len() }), &secret)
+    );
     for other in ["", "x", "-0123456789", "-01234567890", "-012345678G"] {
         *two.pointer_mut(&pointer).unwrap() = json!(format!("{name}{other}x"));
         assert_eq!(named_secret(&two).as_ref(), Some(&secret));

@@ -5,6 +5,7 @@
 
 mod azure;
 mod b2;
+pub(super) mod console;
 mod cos;
 mod gcs;
 mod obs;
@@ -59,7 +60,8 @@ pub static URL_LOGIN_HOST: Code = Code {
     name: "url-login-host",
     summary: "the host answers only in a browser that is logged in",
     explanation: "Hosts such as storage.cloud.google.com need the cookies of a browser session, which a pod does not \
-have; it would receive a login page, and the digest would not match. Sign a URL on the store's API host instead.",
+have; it would receive a login page, and the digest would not match. The address of a page in a store's console is no \
+object's URL at all. Sign a URL on the store's API host instead.",
 };
 
 /// A bucket with dots stands in the host.
@@ -102,6 +104,8 @@ pub(crate) struct GuardHeader {
 pub(crate) enum S3Guard {
     /// The header may be sent whether or not it was signed.
     Free(GuardHeader),
+    /// As [`S3Guard::Free`]; it is not known whether the store honours the header.
+    Believed(GuardHeader),
     /// The header must be among the signed ones.
     Listed(GuardHeader),
     /// The store has no conditional PUT.

@@ -31,7 +31,7 @@ pub(super) static STORE: Store = Store {
         Family::Obs,
         Family::CloudFront,
     ],
-    guard: S3Guard::Free(IF_NONE_MATCH),
+    guard: S3Guard::Believed(IF_NONE_MATCH),
 };
 
 /// What the other stores take on a custom domain, where its name leaves no doubt.

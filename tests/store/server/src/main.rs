@@ -2,10 +2,13 @@
 //!
 //!     harness-test-store-server FOLDER ACCESS_KEY SECRET_KEY [DOMAIN...]
 //!
-//! Writes its port as the first line of its output and lives until its input ends, so that it outlives nobody.
+//! The objects are in FOLDER/objects. It writes its port as the first line of its output and lives until its input ends,
+//! so that it outlives nobody; the last thing it does is to remove FOLDER, which is why nobody else has to.
 //! A domain is one whose sub-domains are buckets; every other host is path style.
 
 use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
@@ -37,9 +40,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(folder), Some(access_key), Some(secret_key)) =
         (arguments.next(), arguments.next(), arguments.next())
     else {
-        return Err("usage: harness-test-store-server FOLDER ACCESS_KEY SECRET_KEY [DOMAIN...]".into());
+        return Err(
+            "usage: harness-test-store-server FOLDER ACCESS_KEY SECRET_KEY [DOMAIN...]".into()
+        );
     };
-    let store = FileSystem::new(folder).map_err(|error| format!("{error:?}"))?;
+    let store = FileSystem::new(Path::new(&folder).join("objects"))
+        .map_err(|error| format!("{error:?}"))?;
     let mut builder = S3ServiceBuilder::new(store);
     builder.set_auth(SimpleAuth::from_single(access_key, secret_key));
     builder.set_host(Domains(arguments.collect()));
@@ -61,6 +67,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let mut input = tokio::io::stdin();
     while input.read(&mut [0; 64]).await.is_ok_and(|count| count > 0) {}
+    // A request that is still being served may write once more.
+    for _ in 0..100 {
+        if std::fs::remove_dir_all(&folder).is_ok() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     // Not by returning: the runtime would wait for the thread that reads the input.
     std::process::exit(0);
 }

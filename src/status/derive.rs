@@ -1,0 +1,395 @@
+//! From what the API server holds to where an experiment stands: one pure function.
+//!
+//! The Job's conditions alone decide whether it is over. Why it is as it is comes from what is most trustworthy
+//! among what is left, see [`Basis`].
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::category::Category;
+use super::report::{
+    Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, Times,
+};
+use super::view::{Event, Job, Pod, State};
+use super::words::{after, quoted, seconds_between};
+use super::{failure, pending, steps};
+use crate::execution::{Reason, Step};
+use crate::render::names;
+use crate::submit::record::{self, Record};
+
+/// Events looked at, the newest; there are rarely more than a dozen.
+const MOST_EVENTS: usize = 200;
+
+/// A clock that is so many seconds behind the cluster's own times deserves a remark.
+const LARGE_SKEW: i64 = 60;
+
+/// What was read of one experiment, as the API server holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Situation {
+    /// The Job's name.
+    pub name: String,
+    /// The namespace.
+    pub namespace: String,
+    /// The Job, or nothing of this name.
+    pub job: Option<Value>,
+    /// The pods with its labels; nothing where they may not be read.
+    pub pods: Option<Vec<Value>>,
+    /// The events about the Job and its pods.
+    pub events: Vec<Value>,
+    /// The record, a `ConfigMap` of the Job's name.
+    pub record: Option<Value>,
+    /// The server's clock, or the local one where it does not say.
+    pub now: Timestamp,
+    /// The UID of the Job that is waited for.
+    pub awaited_uid: Option<String>,
+    /// The digest of the submission that is asked about, 64 digits.
+    pub submission_digest: Option<String>,
+}
+
+/// What the functions of a diagnosis look at.
+pub(super) struct Seen<'a> {
+    pub(super) job: &'a Job,
+    /// The Job's pods, the newest first.
+    pub(super) pods: &'a [Pod],
+    /// Whether the pods could be read at all.
+    pub(super) pods_are_known: bool,
+    /// The newest first.
+    pub(super) events: &'a [Event],
+}
+
+impl Seen<'_> {
+    pub(super) fn pod(&self) -> Option<&Pod> {
+        self.pods.first()
+    }
+
+    /// The newest event about an object with one of these reasons.
+    pub(super) fn event(&self, uid: &str, reasons: &[&str]) -> Option<&Event> {
+        self.events
+            .iter()
+            .find(|event| event.about == uid && reasons.contains(&event.reason.as_str()))
+    }
+}
+
+/// A diagnosis with the remedy of its category.
+pub(super) fn diagnosis(
+    category: Category,
+    sentence: impl Into<String>,
+    basis: Basis,
+) -> Diagnosis {
+    let remedy = Some(category.remedy().to_owned()).filter(|remedy| !remedy.is_empty());
+    Diagnosis { category, sentence: sentence.into(), remedy, basis, step: None }
+}
+
+impl Diagnosis {
+    /// The same about one step.
+    pub(super) fn of(mut self, step: impl Into<Option<Step>>) -> Self {
+        self.step = step.into();
+        self
+    }
+}
+
+/// Says where an experiment stands and why.
+pub fn derive(situation: &Situation) -> Status {
+    let Some(object) = &situation.job else {
+        return without_job(situation);
+    };
+    let job = Job::read(object);
+    if let Some(awaited) = situation.awaited_uid.as_deref().filter(|uid| *uid != job.uid) {
+        let sentence = format!("the Job {awaited} is gone, and {} has its name", quoted(&job.uid));
+        let replaced = diagnosis(Category::REPLACED, sentence, Basis::Job);
+        return Status { job_uid: Some(job.uid), ..bare(situation, Phase::Unknown, replaced) };
+    }
+    if job.labels.get(names::MANAGED_BY).map(String::as_str) != Some("harness") {
+        let sentence = "the Job of this name does not carry the label that harness gives";
+        let foreign = diagnosis(Category::FOREIGN, sentence, Basis::Job);
+        return Status { job_uid: Some(job.uid), ..bare(situation, Phase::Unknown, foreign) };
+    }
+    let mut pods: Vec<Pod> = situation.pods.iter().flatten().map(Pod::read).collect();
+    pods.retain(|pod| pod.owner.is_empty() || pod.owner == job.uid);
+    pods.sort_by(|one, other| (other.created, &other.name).cmp(&(one.created, &one.name)));
+    let mut events: Vec<Event> =
+        situation.events.iter().rev().take(MOST_EVENTS).map(Event::read).collect();
+    events.sort_by_key(|event| std::cmp::Reverse(event.last));
+    let seen =
+        Seen { job: &job, pods: &pods, pods_are_known: situation.pods.is_some(), events: &events };
+    let (phase, diagnosis) = verdict(&seen);
+    present(situation, &seen, phase, diagnosis)
+}
+
+/// Where a Job and its pods stand, without events.
+pub(super) fn brief(job: &Job, mut pods: Vec<Pod>, pods_are_known: bool) -> (Phase, Diagnosis) {
+    pods.retain(|pod| pod.owner.is_empty() || pod.owner == job.uid);
+    pods.sort_by(|one, other| (other.created, &other.name).cmp(&(one.created, &one.name)));
+    verdict(&Seen { job, pods: &pods, pods_are_known, events: &[] })
+}
+
+fn verdict(seen: &Seen<'_>) -> (Phase, Diagnosis) {
+    let job = seen.job;
+    if job.condition("Complete").is_some() {
+        let sentence = "the runner succeeded and its result is published";
+        return (Phase::Succeeded, diagnosis(Category::SUCCEEDED, sentence, Basis::Job));
+    }
+    if job.condition("Failed").is_some() {
+        return match cancelled(job) {
+            Some(by) => {
+                let sentence = format!("it was cancelled {by}");
+                (Phase::Cancelled, diagnosis(Category::CANCELLED, sentence, Basis::Job))
+            }
+            None => (Phase::Failed, failure::diagnose(seen)),
+        };
+    }
+    let (phase, found) = pending::diagnose(seen);
+    if let Some(by) = cancelled(job) {
+        let sentence = format!("it was asked to end {by}, and is not over yet");
+        return (phase, diagnosis(Category::CANCEL_REQUESTED, sentence, Basis::Job));
+    }
+    if job.is_being_deleted {
+        let sentence = "somebody deleted the Job, and something still holds it";
+        return (phase, diagnosis(Category::BEING_DELETED, sentence, Basis::Job));
+    }
+    (phase, found)
+}
+
+/// ` by WHOM at WHEN` of a Job that harness cancelled.
+fn cancelled(job: &Job) -> Option<String> {
+    let at = job.annotations.get(names::CANCELLED_AT)?;
+    let by = job.annotations.get(names::CANCELLED_BY).map_or("somebody", String::as_str);
+    Some(format!("by {} at {}", quoted(by), quoted(at)))
+}
+
+fn present(situation: &Situation, seen: &Seen<'_>, phase: Phase, diagnosis: Diagnosis) -> Status {
+    let job = seen.job;
+    let now = situation.now;
+    let is_over = phase.is_over();
+    let ended = [job.condition("Complete"), job.condition("Failed")]
+        .into_iter()
+        .flatten()
+        .find_map(|condition| condition.since)
+        .or(job.completed);
+    let left = |from: Option<Timestamp>, seconds: Option<i64>| {
+        Some(seconds_between(now, after(from?, seconds?)?)).filter(|_| !is_over)
+    };
+    let pod = seen.pod();
+    let reason = pod.and_then(failure::publish_reason);
+    let digests = reason.map(|reason| reason.digests).unwrap_or_default();
+    Status {
+        job_uid: Some(job.uid.clone()),
+        remarks: remarks(situation, seen, phase),
+        steps: steps::of(job, pod, now, is_over),
+        pod: pod.map(|pod| PodStatus {
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            node: Some(pod.node.clone()).filter(|node| !node.is_empty()),
+            image_ids: image_ids(pod),
+        }),
+        pods: seen.pods.len(),
+        run_started: run_started(seen),
+        times: Times {
+            created_at: job.created.map(|time| time.to_string()),
+            started_at: job.started.map(|time| time.to_string()),
+            finished_at: ended.filter(|_| is_over).map(|time| time.to_string()),
+            age_seconds: job.created.map(|time| seconds_between(time, now)),
+            job_left_seconds: left(job.started.filter(|_| !job.is_suspended), job.deadline),
+            pod_left_seconds: pod.and_then(|pod| left(pod.started, pod.deadline)),
+        },
+        identity: identity(job),
+        evidence_digest: digests.get("evidence").cloned(),
+        digests,
+        ..bare(situation, phase, diagnosis)
+    }
+}
+
+fn image_ids(pod: &Pod) -> Vec<String> {
+    let mut ids: Vec<String> =
+        pod.containers.iter().map(|it| it.image_id.clone()).filter(|id| !id.is_empty()).collect();
+    ids.sort();
+    ids.dedup();
+    ids
+}
+
+fn identity(job: &Job) -> Identity {
+    let of = |name: &str| job.annotations.get(name).cloned();
+    Identity {
+        attempt_id: of(names::ATTEMPT_ID),
+        mission_id: of(names::MISSION_ID),
+        profile: of(names::PROFILE),
+        image: job.images.get("run").cloned(),
+        result_identity: of(names::RESULT_IDENTITY),
+        submission_digest: of(names::SUBMISSION_DIGEST),
+        secret_digest: of(names::SECRET_DIGEST),
+        result_object: of(names::RESULT_OBJECT),
+    }
+}
+
+/// Whether the code was started in any pod. Nobody knows of pods that are gone.
+fn run_started(seen: &Seen<'_>) -> RunStarted {
+    if seen.pods.iter().any(has_run) {
+        return RunStarted::Yes;
+    }
+    let job = seen.job;
+    let was_never_started = job.started.is_none() && job.active == 0 && job.ended_pods == 0;
+    let had_been_started =
+        job.conditions.iter().any(|condition| condition.kind == "Suspended" && !condition.is_true);
+    let all_are_here = match seen.pods.len() {
+        0 => seen.pods_are_known && was_never_started && !had_been_started,
+        // One pod that is here is the only one unless the Job was stopped and resumed.
+        1 => !seen.pods[0].is_being_deleted && !had_been_started,
+        _ => false,
+    };
+    if all_are_here && seen.pods.iter().all(has_provably_not_run) {
+        RunStarted::Never
+    } else {
+        RunStarted::Unknown
+    }
+}
+
+/// Whether the container of `run` was ever made.
+fn has_run(pod: &Pod) -> bool {
+    let is_made = |it: &super::view::Container| {
+        it.has_id || it.restarts > 0 || matches!(it.state, State::Running { .. })
+    };
+    pod.container(Step::Run.name()).is_some_and(is_made)
+}
+
+/// A pod without a node, or one whose kubelet says of `run` that it has no container.
+fn has_provably_not_run(pod: &Pod) -> bool {
+    let says_so = |it: &super::view::Container| {
+        !it.has_id && it.restarts == 0 && matches!(it.state, State::Waiting { .. })
+    };
+    pod.node.is_empty() || pod.container(Step::Run.name()).is_some_and(says_so)
+}
+
+fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> {
+    let job = seen.job;
+    let mut remarks = Vec::new();
+    let runs = seen.pods.iter().filter(|pod| has_run(pod)).count();
+    if runs > 1 {
+        remarks.push(format!("the code was started in {runs} pods of this Job"));
+    } else if seen.pods.len() > 1 {
+        remarks.push(format!("this Job has had {} pods; the newest is shown", seen.pods.len()));
+    }
+    if seen.pods.iter().flat_map(|pod| &pod.containers).any(|container| container.restarts > 0) {
+        remarks
+            .push("a container was restarted, which these pods never do by themselves".to_owned());
+    }
+    if !seen.pods_are_known {
+        remarks.push("its pods may not be read; this is what the Job alone says".to_owned());
+    }
+    if phase == Phase::Succeeded
+        && let Some(by) = cancelled(job)
+    {
+        remarks.push(format!("it was cancelled {by}, and ended well before that took effect"));
+    }
+    if phase.is_over() && job.is_being_deleted {
+        remarks.push("the Job is being deleted".to_owned());
+    }
+    remarks.extend(other_submission(situation, job.annotations.get(names::SUBMISSION_DIGEST)));
+    let ahead = job.created.map_or(0, |time| seconds_between(situation.now, time));
+    if ahead > LARGE_SKEW {
+        remarks.push(format!(
+            "the Job was created {ahead} s in the future of this clock; one of the two clocks is wrong"
+        ));
+    }
+    remarks
+}
+
+/// Whether the submission that is asked about is the one that stands under its name.
+fn other_submission(situation: &Situation, found: Option<&String>) -> Option<String> {
+    let asked = situation.submission_digest.as_ref()?;
+    (found != Some(asked)).then(|| {
+        "this is another submission with the same result object; yours was never submitted here"
+            .to_owned()
+    })
+}
+
+impl Status {
+    /// Whether what stands under the name is another submission than the one with this digest.
+    pub fn is_of_another_submission(&self, digest: &str) -> bool {
+        self.phase != Phase::Absent && self.identity.submission_digest.as_deref() != Some(digest)
+    }
+}
+
+fn without_job(situation: &Situation) -> Status {
+    match &situation.record {
+        Some(object) => match record::read(object) {
+            Ok(record) => recorded(situation, record),
+            Err(why) => {
+                let sentence = format!("a record stands under this name and cannot be read: {why}");
+                bare(
+                    situation,
+                    Phase::Unknown,
+                    diagnosis(Category::UNKNOWN, sentence, Basis::Record),
+                )
+            }
+        },
+        None if situation.awaited_uid.is_some() => {
+            let sentence = "the Job was deleted while it was waited for, and left no record";
+            bare(situation, Phase::Absent, diagnosis(Category::DELETED, sentence, Basis::Nothing))
+        }
+        None => {
+            let sentence = format!(
+                "the namespace {} has no Job and no record of this name",
+                situation.namespace
+            );
+            bare(situation, Phase::Absent, diagnosis(Category::ABSENT, sentence, Basis::Nothing))
+        }
+    }
+}
+
+fn recorded(situation: &Situation, record: Record) -> Status {
+    let phase = match record.outcome.as_str() {
+        "succeeded" => Phase::Succeeded,
+        "cancelled" => Phase::Cancelled,
+        _ => Phase::Failed,
+    };
+    let sentence = format!(
+        "it ended as `{}` and was recorded by {} at {}",
+        quoted(&record.outcome),
+        quoted(&record.recorded_by),
+        quoted(&record.recorded_at)
+    );
+    let mut status = bare(situation, phase, diagnosis(Category::RECORDED, sentence, Basis::Record));
+    if situation.awaited_uid.as_ref().is_some_and(|uid| *uid != record.job_uid) {
+        status.remarks.push("the record is of another Job than the one waited for".to_owned());
+    }
+    status.remarks.extend(other_submission(situation, Some(&record.submission_digest)));
+    status.is_recorded = true;
+    status.job_uid = Some(record.job_uid);
+    status.times.started_at = record.started_at;
+    status.times.finished_at = record.finished_at;
+    status.identity.result_identity = Some(record.result_identity);
+    status.identity.submission_digest = Some(record.submission_digest);
+    status.evidence_digest = record.evidence_digest;
+    status
+}
+
+fn bare(situation: &Situation, phase: Phase, diagnosis: Diagnosis) -> Status {
+    Status {
+        schema_version: SCHEMA_VERSION,
+        name: situation.name.clone(),
+        namespace: situation.namespace.clone(),
+        job_uid: None,
+        phase,
+        diagnosis,
+        remarks: Vec::new(),
+        steps: Vec::new(),
+        pod: None,
+        pods: 0,
+        run_started: RunStarted::Unknown,
+        times: Times::default(),
+        identity: Identity::default(),
+        evidence_digest: None,
+        digests: std::collections::BTreeMap::new(),
+        is_recorded: false,
+    }
+}
+
+/// Reads what a step left as its message, if it is that step's.
+pub(super) fn reason_of(pod: &Pod, step: Step) -> Option<Reason> {
+    match pod.state(step.name()) {
+        State::Terminated { message, .. } => {
+            Reason::parse(message).filter(|reason| reason.step == step)
+        }
+        _ => None,
+    }
+}

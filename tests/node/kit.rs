@@ -1,0 +1,255 @@
+//! What a test does on the node: make images, run pods of the restricted shape, look at how they ended.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use harness_test_cluster::{Container, Image, Node, node, until};
+use serde_json::{Value, json};
+
+use crate::common::{Harness, Place, Sample, command};
+
+/// How long a pod may take for anything: the machine may be busy with other tests.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
+
+/// A namespace of the node's cluster, in which Pod Security is enforced; also a [`Place`].
+#[derive(Debug)]
+pub(crate) struct Kit {
+    /// The node, whose network the calling thread is in.
+    pub(crate) node: &'static Node,
+    place: Place,
+}
+
+impl Deref for Kit {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        &self.place
+    }
+}
+
+impl Kit {
+    /// A new namespace that takes restricted pods only.
+    pub(crate) fn new(prefix: &str) -> Self {
+        let node = node();
+        let place = Place::on(node.cluster(), prefix);
+        let labels =
+            json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
+        let path = format!("/api/v1/namespaces/{}", place.namespace.name);
+        let (status, answer) = node.cluster().admin_patch(&path, &labels);
+        assert_eq!(status, 200, "{answer:#}");
+        Self { node, place }
+    }
+
+    /// The real harness as the administrator, with harness's image in the node's registry and the profile `node-v1`.
+    pub(crate) fn harness(&self) -> Harness {
+        let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/node/profiles");
+        let harness = self.place.harness().arg("--profiles").arg(profiles);
+        harness.env("HARNESS_IMAGE", &harness_image().reference)
+    }
+
+    /// kubectl with the administrator's context, in this namespace.
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
+        let cluster = self.node.cluster();
+        let mut command = command(cluster.kubectl());
+        command
+            .arg(format!("--kubeconfig={}", cluster.kubeconfig().display()))
+            .args(["--context", harness_test_cluster::ADMIN_CONTEXT, "-n", &self.namespace.name])
+            .args(arguments);
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {stderr}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Creates a Job of one attempt with this pod.
+    pub(crate) fn create_job(&self, name: &str, pod: &Value) {
+        self.create(
+            "jobs",
+            &json!({
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "metadata": {"name": name},
+                "spec": {"backoffLimit": 0, "template": {"spec": pod}},
+            }),
+        );
+    }
+
+    /// Waits for the end of a Job: `Complete` or `Failed`.
+    #[track_caller]
+    pub(crate) fn end_of_job(&self, name: &str) -> String {
+        let mut end = None;
+        let ended = until(PATIENCE, || {
+            let job = self.get("jobs", name);
+            let conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            let mut met = conditions.iter().filter(|condition| condition["status"] == "True");
+            let found = met.find(|one| one["type"] == "Complete" || one["type"] == "Failed");
+            end = found.and_then(|condition| condition["type"].as_str()).map(str::to_owned);
+            end.is_some()
+        });
+        assert!(ended, "{name} did not end: {}", self.kubectl(&["describe", "jobs,pods"]));
+        end.unwrap()
+    }
+
+    /// The only pod of a Job, once it is there.
+    #[track_caller]
+    pub(crate) fn pod_of(&self, job: &str) -> Value {
+        let mut pods = Vec::new();
+        let found = until(PATIENCE, || {
+            pods = self.list("pods");
+            pods.retain(|pod| pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] == job);
+            !pods.is_empty()
+        });
+        assert!(found && pods.len() == 1, "{job} has {} pods", pods.len());
+        pods.remove(0)
+    }
+
+    /// Waits until something holds for the only pod of a Job, and gives the pod.
+    #[track_caller]
+    pub(crate) fn pod_when(&self, job: &str, condition: impl Fn(&Value) -> bool) -> Value {
+        let mut pod = Value::Null;
+        let met = until(PATIENCE, || {
+            pod = self.pod_of(job);
+            condition(&pod)
+        });
+        assert!(met, "not met: {}", self.kubectl(&["describe", "pods"]));
+        pod
+    }
+
+    /// What a container of the Job's pod has written.
+    #[track_caller]
+    pub(crate) fn log(&self, job: &str, container: &str) -> String {
+        self.kubectl(&["logs", &format!("job/{job}"), "-c", container])
+    }
+
+    /// A container of the Job's pod, from the node's side, once it runs.
+    #[track_caller]
+    pub(crate) fn container(&self, job: &str, name: &str) -> Container<'static> {
+        let runs = |pod: &Value| status(pod, name)["state"]["running"].is_object();
+        let pod = self.pod_when(job, runs);
+        let pod = pod["metadata"]["name"].as_str().unwrap();
+        self.node.container(&self.namespace.name, pod, name).unwrap()
+    }
+}
+
+/// A submission that runs this command in this image, by the profile `node-v1`.
+pub(crate) fn sample(attempt: &str, image: &Image, runner: &[&str]) -> Sample {
+    Sample::new(attempt)
+        .with("image", image.reference.as_str())
+        .with("resource_profile", "node-v1")
+        .with("search_budget", json!({"max_seconds": 60}))
+        .with("runner_command", runner.to_vec())
+}
+
+/// The status of a container of any kind; null before it has one.
+pub(crate) fn status<'a>(pod: &'a Value, container: &str) -> &'a Value {
+    let lists = ["containerStatuses", "initContainerStatuses"];
+    let mut all = lists.iter().filter_map(|list| pod["status"][list].as_array()).flatten();
+    all.find(|status| status["name"] == container).unwrap_or(&Value::Null)
+}
+
+/// A container as Pod Security wants it, with a read-only root.
+pub(crate) fn container(name: &str, image: &Image, argv: &[&str]) -> Value {
+    json!({
+        "name": name,
+        "image": image.reference,
+        "command": argv,
+        "resources": {"limits": {"cpu": "1", "memory": "64Mi"}, "requests": {"cpu": "10m", "memory": "16Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "readOnlyRootFilesystem": true,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    })
+}
+
+/// A pod as Pod Security wants it, of these containers.
+pub(crate) fn pod(containers: &[Value]) -> Value {
+    json!({
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": false,
+        "terminationGracePeriodSeconds": 1,
+        "securityContext": {
+            "runAsNonRoot": true,
+            "runAsUser": 65532,
+            "runAsGroup": 65532,
+            "fsGroup": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": containers,
+    })
+}
+
+/// An image with a shell and the socket tool.
+pub(crate) fn shell_image() -> &'static Image {
+    static IMAGE: OnceLock<Image> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let image = node().image("shell").shell().unwrap().socket_tool().unwrap();
+        image.env("PATH", "/bin").command(&["/bin/sh"]).push().unwrap()
+    })
+}
+
+/// An image with a shell and Python, for runners that are more than a script.
+pub(crate) fn python_image() -> &'static Image {
+    static IMAGE: OnceLock<Image> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let image = node().image("python").base(shell_image()).python().unwrap();
+        image.env("PATH", "/bin").push().unwrap()
+    })
+}
+
+/// An image shaped like the usual ones of deep learning: a user who does not exist, caches in the home of root,
+/// CUDA's variables and a `PATH` that matters.
+pub(crate) fn deep_learning_image() -> &'static Image {
+    static IMAGE: OnceLock<Image> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let image = node().image("deep-learning").base(shell_image());
+        let image = image.folder("root/.cache/torch", 0o700).unwrap();
+        let image = image.folder("workspace", 0o755).unwrap();
+        let tool = "#!/bin/sh\necho \"$CUDA_VERSION as $(id -u) in $PWD\"\n";
+        image
+            .file("opt/conda/bin/model", tool, 0o755)
+            .unwrap()
+            .env("PATH", "/opt/conda/bin:/usr/local/nvidia/bin:/usr/local/cuda/bin:/bin")
+            .env("HOME", "/root")
+            .env("USER", "root")
+            .env("XDG_CACHE_HOME", "/root/.cache")
+            .env("TORCH_HOME", "/root/.cache/torch")
+            .env("CUDA_VERSION", "12.8.1")
+            .env("LD_LIBRARY_PATH", "/usr/local/nvidia/lib:/usr/local/nvidia/lib64")
+            .env("NVIDIA_VISIBLE_DEVICES", "all")
+            .env("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")
+            .user("1000:100")
+            .working_directory("/workspace")
+            .push()
+            .unwrap()
+    })
+}
+
+/// The harness image: the static binary and nothing else.
+pub(crate) fn harness_image() -> &'static Image {
+    static IMAGE: OnceLock<Image> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let image = node().image("harness").copy("harness", static_harness()).unwrap();
+        image.entrypoint(&["/harness"]).push().unwrap()
+    })
+}
+
+/// The harness image with a trust store, PEM, where harness looks for the system's.
+pub(crate) fn harness_image_trusting(authority: &str) -> Image {
+    let image = node().image("harness-with-authority").base(harness_image());
+    image.file("etc/ssl/certs/ca-certificates.crt", authority, 0o644).unwrap().push().unwrap()
+}
+
+/// The static harness binary, built from this checkout; quick when `scripts/test` has done it before.
+pub(crate) fn static_harness() -> &'static PathBuf {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/static");
+        let output = command(script).arg("--quick").output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
+    })
+}
