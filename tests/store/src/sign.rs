@@ -28,7 +28,9 @@ pub struct Signing {
 }
 
 impl Signing {
-    pub(crate) fn new(method: &str, host: &str, object: &str, now: Timestamp) -> Self {
+    /// For a store that listens at `host`, `ADDRESS:PORT`, and an object, `BUCKET/KEY`;
+    /// [`Store::sign`](crate::Store::sign) knows host and time.
+    pub fn new(method: &str, host: &str, object: &str, now: Timestamp) -> Self {
         Self {
             method: method.to_owned(),
             host: host.to_owned(),
