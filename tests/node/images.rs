@@ -28,7 +28,10 @@ fn waits(kit: &Kit, job: &str, reasons: &[&str]) -> String {
 fn the_static_binary_is_an_image_of_its_own() {
     let kit = Kit::new("harness-image");
     let image = harness_image();
-    kit.create_job("job", &pod(&[container("main", image, &["/harness", "--version"])]));
+    kit.create_job(
+        "job",
+        &pod(&[container("main", image, &["/usr/local/bin/harness", "--version"])]),
+    );
     assert_eq!(kit.end_of_job("job"), "Complete");
     assert_eq!(kit.log("job", "main"), format!("harness {}\n", env!("CARGO_PKG_VERSION")));
     let trusting = harness_image_trusting("a certificate\n");

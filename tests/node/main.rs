@@ -7,10 +7,20 @@
 #[path = "../kit/mod.rs"]
 mod common;
 #[cfg(test)]
+mod endings;
+#[cfg(test)]
 mod images;
 #[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod pods;
 #[cfg(test)]
+mod secluded;
+#[cfg(test)]
+mod stores;
+#[cfg(test)]
 mod submitted;
+#[cfg(test)]
+mod trial;
+#[cfg(test)]
+mod whole;
