@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::problems::Validation;
+use crate::cli::verdict::{self, Verdict};
 use crate::execution::evidence;
 use crate::submission::schema::{SignedForm, SubmissionForm, check, of_form};
 use crate::submission::{Problem, Submission};
@@ -13,7 +14,7 @@ use crate::submit::receipt::{self, ProblemReceipt, Turn};
 use crate::submit::record::{self, Record};
 use crate::submit::{Receipt, ReceiptOutcome};
 
-const NAMES: [(SchemaName, &str); 10] = [
+const NAMES: [(SchemaName, &str); 11] = [
     (SchemaName::Submission, "submission"),
     (SchemaName::Signed, "signed"),
     (SchemaName::Profile, "profile"),
@@ -24,6 +25,7 @@ const NAMES: [(SchemaName, &str); 10] = [
     (SchemaName::Listing, "listing"),
     (SchemaName::Ledger, "ledger"),
     (SchemaName::Evidence, "evidence"),
+    (SchemaName::Verification, "verification"),
 ];
 
 /// The schema of what we write: every field is there, perhaps with null.
@@ -64,6 +66,7 @@ fn generated(name: SchemaName) -> Value {
             of_output::<crate::ledger::LedgerReceipt>(crate::ledger::receipt::SCHEMA_VERSION)
         }
         SchemaName::Evidence => of_evidence(),
+        SchemaName::Verification => of_output::<Verdict<'_>>(verdict::SCHEMA_VERSION),
     }
 }
 
