@@ -1,5 +1,7 @@
 //! Results as `publish` makes them of a submission, without a pod.
 
+#![allow(dead_code, reason = "each test target uses its own part")]
+
 use harness::execution::archive::Packer;
 use harness::execution::evidence::{Facts, Pod, Told, build};
 use harness::execution::{Category, Expectation};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use harness::submit::record::{self, Record};
-use harness_test_cluster::{ADMIN_CONTEXT, until};
+use harness_test_cluster::{ADMIN_CONTEXT, Grant, until};
 use serde_json::{Value, json};
 
 use crate::kit::{HARNESS_IMAGE, Place, Run, Sample, command, find};
@@ -19,6 +19,7 @@ struct Submitted {
     uid: String,
     /// Where not the control plane's own is used.
     kubeconfig: Option<PathBuf>,
+    context: String,
 }
 
 fn submitted(prefix: &str) -> Submitted {
@@ -27,7 +28,7 @@ fn submitted(prefix: &str) -> Submitted {
     let receipt = place.harness().submit(&sample).expect(0, "created");
     let text = |pointer| find(&receipt, pointer).as_str().unwrap().to_owned();
     let (name, uid) = (text("/job/name"), text("/job/uid"));
-    Submitted { place, sample, name, uid, kubeconfig: None }
+    Submitted { place, sample, name, uid, kubeconfig: None, context: ADMIN_CONTEXT.to_owned() }
 }
 
 impl Submitted {
@@ -52,7 +53,7 @@ impl Submitted {
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", folder.path())
             .stdin(Stdio::null())
-            .args(["evidence", "verify", "--context", ADMIN_CONTEXT])
+            .args(["evidence", "verify", "--context", &self.context])
             .args(["-n", &self.place.namespace.name, "--kubectl"])
             .arg(self.place.cluster.kubectl())
             .arg("--kubeconfig")
@@ -193,4 +194,47 @@ fn without_job_record_or_cluster_nobody_vouches() {
     gone.kubeconfig = Some(kubeconfig);
     let (code, verdict) = gone.verify(&own, &more);
     assert_eq!((code, witness(&verdict)), (Some(6), (&json!("unknown"), &json!(false))));
+}
+
+#[test]
+fn reading_is_enough_and_necessary() {
+    let mut experiment = submitted("verify-role");
+    let own = experiment.made(&experiment.uid);
+    let path = format!("{}/manifests/cluster/role-watcher.yaml", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(path).unwrap();
+    let role = text
+        .split("\n---\n")
+        .map(|document| serde_yaml::from_str::<Value>(document).unwrap())
+        .find(|document| document["kind"] == "Role")
+        .unwrap();
+    let namespace = experiment.place.namespace.name.clone();
+    let cluster = experiment.place.cluster;
+    let watcher = cluster.user(&[Grant::in_namespace(&namespace, role["rules"].clone())]).unwrap();
+    experiment.context = watcher.context;
+    let (code, verdict) = experiment.verify(&own, &[]);
+    assert_eq!((code, witness(&verdict)), (Some(0), (&json!("job"), &json!(true))), "{verdict:#}");
+    experiment.context = cluster.user(&[]).unwrap().context;
+    let (code, verdict) = experiment.verify(&own, &[]);
+    assert_eq!((code, witness(&verdict)), (Some(5), (&json!("refused"), &json!(false))));
+    // What does not hold is said first, whoever may read.
+    let mut broken = own;
+    broken.bytes[20] ^= 1;
+    assert_eq!(experiment.verify(&broken, &[]).0, Some(3));
+}
+
+#[test]
+fn what_harness_did_not_make_is_no_witness() {
+    let experiment = submitted("verify-other");
+    let own = experiment.made(&experiment.uid);
+    let label = json!({"metadata": {"labels": {"app.kubernetes.io/managed-by": "someone"}}});
+    experiment.place.patch("jobs", &experiment.name, &label);
+    let (code, verdict) = experiment.verify(&own, &[]);
+    assert_eq!((code, witness(&verdict)), (Some(3), (&json!("other"), &json!(false))));
+    assert_eq!(verdict["findings"].as_array().unwrap().len(), 1, "{verdict:#}");
+    experiment.place.delete("jobs", &experiment.name);
+    let unreadable = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": experiment.name}, "data": {record::KEY: "{"}});
+    experiment.place.create("configmaps", &unreadable);
+    let (code, verdict) = experiment.verify(&own, &[]);
+    assert_eq!((code, witness(&verdict)), (Some(3), (&json!("other"), &json!(false))));
 }
