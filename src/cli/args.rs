@@ -1,23 +1,26 @@
 //! The command line as clap reads it: types only, nothing is done here. Doc comments are the help.
 
+mod cluster;
+mod evidence;
 mod follow;
 mod ledger;
 mod pod;
 mod values;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
 use crate::submission::{AttemptId, MissionId, Namespace, Sha256Digest};
+pub use cluster::*;
+pub use evidence::*;
 pub use follow::*;
 pub use ledger::*;
 pub use pod::*;
 use values::{
     parse_attempt_id, parse_evaluator_version, parse_image, parse_mission_id, parse_namespace,
-    parse_seconds, parse_time, parse_wait,
+    parse_time, parse_wait,
 };
 
 /// Dispatch research experiments to Kubernetes, each at most once
@@ -166,36 +169,6 @@ pub enum RenderOutput {
     Yaml,
     /// For programs
     Json,
-}
-
-/// Which cluster, and as whom
-#[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("cluster").required(true).args(["context", "in_cluster"]))]
-pub struct ClusterArgs {
-    /// The context of the kubeconfig; the current context is never followed
-    #[arg(long, value_name = "NAME")]
-    pub context: Option<String>,
-    /// Use the service account of the pod that this runs in
-    #[arg(long)]
-    pub in_cluster: bool,
-    /// The namespace
-    #[arg(short, long, value_parser = parse_namespace)]
-    pub namespace: Namespace,
-    /// The kubeconfig; KUBECONFIG or ~/.kube/config by default
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// Act as this user
-    #[arg(long = "as", value_name = "USER")]
-    pub impersonate_user: Option<String>,
-    /// Act as a member of this group; may be repeated
-    #[arg(long = "as-group", value_name = "GROUP", requires = "impersonate_user")]
-    pub impersonate_groups: Vec<String>,
-    /// The kubectl to use; looked up in PATH by default
-    #[arg(long, value_name = "PATH", env = "HARNESS_KUBECTL", default_value = "kubectl")]
-    pub kubectl: PathBuf,
-    /// How long one request may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds)]
-    pub request_timeout: Duration,
 }
 
 /// Submit
@@ -352,30 +325,8 @@ pub enum SchemaName {
     Ledger,
     /// What a result says about itself
     Evidence,
-}
-
-/// Check a result
-#[derive(Debug, Subcommand)]
-pub enum EvidenceCommand {
-    /// Check a published result: against its own evidence, and against its submission and its Job where they are named
-    Verify(VerifyArgs),
-}
-
-/// Check a result
-#[derive(Debug, Args)]
-pub struct VerifyArgs {
-    /// The result, as it was fetched from the store
-    #[arg(value_name = "RESULT")]
-    pub result: PathBuf,
-    /// The submission that it must be of
-    #[arg(short = 'f', long = "submission", value_name = "FILE")]
-    pub submission: Option<PathBuf>,
-    /// Which profiles
-    #[command(flatten)]
-    pub profiles: ProfileArgs,
-    /// How to print
-    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
-    pub output: ReceiptOutput,
+    /// What `evidence verify -o json` prints
+    Verification,
 }
 
 /// Print a completion script

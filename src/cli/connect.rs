@@ -16,13 +16,14 @@ pub(super) fn options(
         Some(name) => cluster::Context::Named(name.clone()),
         None => cluster::Context::InCluster { token: cluster::SERVICE_ACCOUNT_TOKEN.into() },
     };
+    let reach = &cluster.reach;
     let stderr = Mutex::new(neutral::Stream::default());
     ConnectOptions {
-        kubectl: cluster.kubectl.clone(),
-        kubeconfig: cluster.kubeconfig.clone(),
-        impersonate_user: cluster.impersonate_user.clone(),
-        impersonate_groups: cluster.impersonate_groups.clone(),
-        request_timeout: cluster.request_timeout,
+        kubectl: reach.kubectl.clone(),
+        kubeconfig: reach.kubeconfig.clone(),
+        impersonate_user: reach.impersonate_user.clone(),
+        impersonate_groups: reach.impersonate_groups.clone(),
+        request_timeout: reach.request_timeout,
         stdin_is_free,
         folders: input::temporary_folders(),
         on_stderr: Some(Arc::new(move |bytes: &[u8]| {

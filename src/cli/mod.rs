@@ -32,6 +32,7 @@ mod step;
 mod submit;
 mod terminal;
 mod validate;
+mod verdict;
 mod verify;
 
 use std::ffi::OsString;

@@ -25,6 +25,7 @@ fn text(name: SchemaName) -> &'static str {
         SchemaName::Listing => include_str!("../../schemas/listing.json"),
         SchemaName::Ledger => include_str!("../../schemas/ledger.json"),
         SchemaName::Evidence => include_str!("../../schemas/evidence.json"),
+        SchemaName::Verification => include_str!("../../schemas/verification.json"),
     }
 }
 

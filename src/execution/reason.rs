@@ -39,6 +39,9 @@ pub struct Reason {
     pub digests: BTreeMap<String, String>,
 }
 
+/// The name of the digest of the evidence that `publish` found in the store.
+pub const FOUND_EVIDENCE: &str = "found_evidence";
+
 impl Reason {
     /// A reason whose texts are cut to what fits and cleaned of what does not print.
     pub fn new(step: Step, category: Category, sentence: &str, remedy: &str) -> Self {
@@ -57,6 +60,23 @@ impl Reason {
     pub fn with_digest(mut self, name: &str, digest: crate::submission::Sha256Digest) -> Self {
         self.digests.insert(name.to_owned(), digest.to_hex());
         self
+    }
+
+    /// SHA-256 of the evidence that `publish` put into the world for its Job, or may have: that of an earlier pod of the
+    /// Job where there was one; none where the result is another's.
+    pub fn evidence_digest(&self) -> Option<&str> {
+        let names = match self.category {
+            Category::AlreadyPublished => return None,
+            _ => [FOUND_EVIDENCE, "evidence"],
+        };
+        names.iter().find_map(|name| self.digests.get(*name)).map(String::as_str)
+    }
+
+    /// SHA-256 of the whole result, by the same rule; not known of an earlier pod's.
+    pub fn result_digest(&self) -> Option<&str> {
+        let is_own = self.category != Category::AlreadyPublished
+            && !self.digests.contains_key(FOUND_EVIDENCE);
+        self.digests.get("result").filter(|_| is_own).map(String::as_str)
     }
 
     /// One line of JSON of less than [`MAX_BYTES`] bytes.
@@ -95,6 +115,28 @@ fn fitting(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::submission::Sha256Digest;
+
+    #[test]
+    fn the_digests_are_those_of_what_the_job_published() {
+        let digest = |name: &str| Sha256Digest::of(name).to_hex();
+        let of = |category| {
+            Reason::new(Step::Publish, category, "s", "")
+                .with_digest("evidence", Sha256Digest::of("own"))
+                .with_digest("result", Sha256Digest::of("archive"))
+        };
+        let own = of(Category::Succeeded);
+        assert_eq!(own.evidence_digest(), Some(digest("own").as_str()));
+        assert_eq!(own.result_digest(), Some(digest("archive").as_str()));
+        let before = own.with_digest(FOUND_EVIDENCE, Sha256Digest::of("earlier"));
+        assert_eq!(before.evidence_digest(), Some(digest("earlier").as_str()));
+        assert_eq!(before.result_digest(), None);
+        for others in [
+            of(Category::AlreadyPublished),
+            of(Category::AlreadyPublished).with_digest(FOUND_EVIDENCE, Sha256Digest::of("x")),
+        ] {
+            assert_eq!((others.evidence_digest(), others.result_digest()), (None, None));
+        }
+    }
 
     #[test]
     fn a_reason_reads_back() {

@@ -218,7 +218,7 @@ pub fn pod(live: &Value) -> PodFact {
         category: category(live, Step::Publish, publish.as_ref()).or_else(|| {
             category(live, Step::Stage, stage.as_ref()).filter(|one| *one != Category::Succeeded)
         }),
-        evidence_digest: publish.and_then(|reason| reason.digests.get("evidence").cloned()),
+        evidence_digest: publish.and_then(|reason| reason.evidence_digest().map(str::to_owned)),
         image_ids: image_ids(live),
     }
 }

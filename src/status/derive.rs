@@ -171,6 +171,8 @@ fn present(situation: &Situation, seen: &Seen<'_>, phase: Phase, diagnosis: Diag
     };
     let pod = seen.pod();
     let reason = pod.and_then(failure::publish_reason);
+    let evidence_digest = reason.as_ref().and_then(|it| it.evidence_digest().map(str::to_owned));
+    let result_digest = reason.as_ref().and_then(|it| it.result_digest().map(str::to_owned));
     let digests = reason.map(|reason| reason.digests).unwrap_or_default();
     Status {
         job_uid: Some(job.uid.clone()),
@@ -193,7 +195,8 @@ fn present(situation: &Situation, seen: &Seen<'_>, phase: Phase, diagnosis: Diag
             pod_left_seconds: pod.and_then(|pod| left(pod.started, pod.deadline)),
         },
         identity: identity(job),
-        evidence_digest: digests.get("evidence").cloned(),
+        evidence_digest,
+        result_digest,
         digests,
         ..bare(situation, phase, diagnosis)
     }
@@ -379,6 +382,7 @@ fn bare(situation: &Situation, phase: Phase, diagnosis: Diagnosis) -> Status {
         times: Times::default(),
         identity: Identity::default(),
         evidence_digest: None,
+        result_digest: None,
         digests: std::collections::BTreeMap::new(),
         is_recorded: false,
     }

@@ -253,6 +253,8 @@ pub struct Status {
     pub identity: Identity,
     /// SHA-256 of the evidence, once it is published.
     pub evidence_digest: Option<String>,
+    /// SHA-256 of the result object, once this pod published it.
+    pub result_digest: Option<String>,
     /// SHA-256 digests that the last step stated, by name.
     pub digests: std::collections::BTreeMap<String, String>,
     /// Whether this comes from the record of a pruned Job.

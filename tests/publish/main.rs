@@ -9,6 +9,8 @@
 
 mod control;
 mod kit;
+#[path = "../kit/made.rs"]
+mod made;
 mod output;
 mod store;
 mod verify;

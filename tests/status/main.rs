@@ -1,4 +1,5 @@
-//! What `status` says: of recorded situations, of broken objects, and live against a real API server.
+//! What `status` says: of recorded situations, of broken objects, and live against a real API server;
+//! and what `evidence verify` says with the cluster's help.
 
 #[cfg(test)]
 mod hostile;
@@ -8,4 +9,9 @@ mod kit;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+#[path = "../kit/made.rs"]
+mod made;
+#[cfg(test)]
 mod situations;
+#[cfg(test)]
+mod verify;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::problems::Validation;
+use crate::cli::verdict::{self, Verdict};
 use crate::execution::evidence;
 use crate::submission::schema::{SignedForm, SubmissionForm, check, of_form};
 use crate::submission::{Problem, Submission};
@@ -13,7 +14,7 @@ use crate::submit::receipt::{self, ProblemReceipt, Turn};
 use crate::submit::record::{self, Record};
 use crate::submit::{Receipt, ReceiptOutcome};
 
-const NAMES: [(SchemaName, &str); 10] = [
+const NAMES: [(SchemaName, &str); 11] = [
     (SchemaName::Submission, "submission"),
     (SchemaName::Signed, "signed"),
     (SchemaName::Profile, "profile"),
@@ -24,6 +25,7 @@ const NAMES: [(SchemaName, &str); 10] = [
     (SchemaName::Listing, "listing"),
     (SchemaName::Ledger, "ledger"),
     (SchemaName::Evidence, "evidence"),
+    (SchemaName::Verification, "verification"),
 ];
 
 /// The schema of what we write: every field is there, perhaps with null.
@@ -64,7 +66,16 @@ fn generated(name: SchemaName) -> Value {
             of_output::<crate::ledger::LedgerReceipt>(crate::ledger::receipt::SCHEMA_VERSION)
         }
         SchemaName::Evidence => of_evidence(),
+        SchemaName::Verification => of_verification(),
     }
+}
+
+/// The evidence inside of it has a version of its own.
+fn of_verification() -> Value {
+    let mut schema = of_output::<Verdict<'_>>(verdict::SCHEMA_VERSION);
+    schema["$defs"]["HarnessRun"]["properties"]["schema_version"] =
+        json!({ "const": evidence::SCHEMA_VERSION });
+    schema
 }
 
 /// The version of evidence stands in its own part of the statement.
@@ -89,6 +100,39 @@ fn evidence_fits_its_schema() {
     check(&schema, &statement).unwrap();
     statement["predicate"]["harness_run"]["schema_version"] = json!("v2");
     check(&schema, &statement).unwrap_err();
+}
+
+#[test]
+fn verdicts_fit_their_schema() {
+    use crate::cli::verdict::{Asked, Witness};
+    let schema = committed(SchemaName::Verification);
+    let golden = include_bytes!("../../../tests/golden/evidence.json");
+    let statement = evidence::Statement::parse(golden).unwrap();
+    let asked = Asked::without("lab", "prediction-0", Witness::Nothing, "why");
+    let findings = ["a file is missing".to_owned()];
+    let verdict = |cluster, evidence| Verdict {
+        schema_version: verdict::SCHEMA_VERSION,
+        result: "result".to_owned(),
+        holds: false,
+        compared_with_submission: true,
+        cluster,
+        result_digest: None,
+        evidence_digest: None,
+        findings: &findings,
+        evidence,
+    };
+    check(&schema, &serde_json::to_value(verdict(None, None)).unwrap()).unwrap();
+    let full = serde_json::to_value(verdict(Some(&asked), Some(&statement))).unwrap();
+    check(&schema, &full).unwrap();
+    for (pointer, wrong) in [
+        ("/cluster/witness", "perhaps"),
+        ("/schema_version", "v2"),
+        ("/evidence/predicate/harness_run/schema_version", "v2"),
+    ] {
+        let mut other = full.clone();
+        *other.pointer_mut(pointer).unwrap() = json!(wrong);
+        check(&schema, &other).expect_err(pointer);
+    }
 }
 
 fn committed(name: SchemaName) -> Value {

@@ -100,13 +100,15 @@ fn oddities_are_listed_within_bounds() {
 fn the_cluster_s_word_is_compared_by_name() {
     let statement = build(&facts(), told());
     let evidence = Sha256Digest::of(statement.to_bytes());
+    let result = Sha256Digest::of("archive");
     let known = verify::Known {
         job_uid: "j".to_owned(),
         result_identity: Sha256Digest::of("identity").to_hex(),
         submission_digest: Sha256Digest::of("submission").to_hex(),
         evidence_digest: Some(evidence.to_hex()),
+        result_digest: Some(result.to_hex()),
     };
-    assert!(verify::against_cluster(&statement, evidence, &known).is_empty());
+    assert!(verify::against_cluster(&statement, result, evidence, &known).is_empty());
     for (other, named) in [
         (verify::Known { job_uid: "k".to_owned(), ..known.clone() }, "Job UID"),
         (verify::Known { result_identity: String::new(), ..known.clone() }, "result identity"),
@@ -115,8 +117,9 @@ fn the_cluster_s_word_is_compared_by_name() {
             verify::Known { evidence_digest: Some(String::new()), ..known.clone() },
             "evidence digest",
         ),
+        (verify::Known { result_digest: Some(String::new()), ..known.clone() }, "result digest"),
     ] {
-        let findings = verify::against_cluster(&statement, evidence, &other);
+        let findings = verify::against_cluster(&statement, result, evidence, &other);
         assert!(findings[0].starts_with(named), "{findings:?}");
     }
 }

@@ -160,11 +160,14 @@ pub struct Known {
     pub submission_digest: String,
     /// The digest of the evidence, where the cluster keeps it.
     pub evidence_digest: Option<String>,
+    /// The digest of the whole result, where the cluster keeps it.
+    pub result_digest: Option<String>,
 }
 
 /// Whether the evidence is of this Job.
 pub fn against_cluster(
     statement: &Statement,
+    result: Sha256Digest,
     evidence: Sha256Digest,
     known: &Known,
 ) -> Vec<String> {
@@ -186,6 +189,9 @@ pub fn against_cluster(
     if let Some(digest) = &known.evidence_digest {
         rows.push(("evidence digest", Some(evidence.to_hex()), Some(digest.clone())));
     }
+    if let Some(digest) = &known.result_digest {
+        rows.push(("result digest", Some(result.to_hex()), Some(digest.clone())));
+    }
     differences(&rows, "the cluster")
 }
 
@@ -196,7 +202,7 @@ fn differences(rows: &[Row], other: &str) -> Vec<String> {
     rows.iter()
         .filter(|(_, stated, expected)| stated != expected)
         .map(|(name, stated, expected)| {
-            format!("{name}: the evidence says {}, {other} says {}", show(stated), show(expected))
+            format!("{name}: the result says {}, {other} says {}", show(stated), show(expected))
         })
         .collect()
 }

@@ -2,6 +2,7 @@
 
 use super::pack::Package;
 use super::send::Sent;
+use crate::execution::reason::FOUND_EVIDENCE;
 use crate::execution::{Category, Reason, Step};
 
 /// The termination message.
@@ -56,7 +57,7 @@ pub(super) fn of(package: &Package, sent: &Sent) -> Reason {
         .with_digest("result", package.packed.digest);
     match sent {
         Sent::Before { evidence, .. } | Sent::Other(Some(evidence)) => {
-            reason.with_digest("found_evidence", *evidence)
+            reason.with_digest(FOUND_EVIDENCE, *evidence)
         }
         _ => reason,
     }
