@@ -294,8 +294,10 @@ fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer).and_then(Value::as_i64)
 }
 
+/// A container that could not be started has the year 1970 as its start: the runtime's zero.
 fn time(object: &Value, pointer: &str) -> Option<Timestamp> {
-    object.pointer(pointer)?.as_str()?.parse().ok()
+    let time: Timestamp = object.pointer(pointer)?.as_str()?.parse().ok()?;
+    (time > Timestamp::UNIX_EPOCH).then_some(time)
 }
 
 fn bounded(text: &str) -> String {
@@ -304,4 +306,18 @@ fn bounded(text: &str) -> String {
         end -= 1;
     }
     text[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtimes_zero_is_no_time() {
+        let object =
+            serde_json::json!({"never": "1970-01-01T00:00:00Z", "once": "2026-01-01T00:00:00Z"});
+        assert_eq!(time(&object, "/never"), None);
+        assert!(time(&object, "/once").is_some());
+        assert_eq!(time(&object, "/missing"), None);
+    }
 }

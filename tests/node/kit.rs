@@ -45,7 +45,7 @@ impl Kit {
     /// The real harness as the administrator, with harness's image in the node's registry and the profile `node-v1`.
     pub(crate) fn harness(&self) -> Harness {
         let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/node/profiles");
-        let harness = self.place.harness().arg("--profiles").arg(profiles);
+        let harness = self.place.harness().env("HARNESS_PROFILES", profiles);
         harness.env("HARNESS_IMAGE", &harness_image().reference)
     }
 

@@ -10,7 +10,7 @@ word="X-Amz-""Signature"
 host="store"".test"
 echo "$word" > "$HARNESS_SCRATCH/planted"
 found() { grep -rslE "$word|$host" "$@" 2>/dev/null; }
-for place in /harness /tmp /etc /run /var /root /home /opt /bin /dev/shm; do found "$place"; done > "$HARNESS_OUTPUT/files"
+for place in /harness/inputs /harness/control /harness/scratch /tmp /etc /run /var /root /home /opt /bin /dev/shm; do found "$place"; done > "$HARNESS_OUTPUT/files"
 for process in /proc/[0-9]*; do
   for file in environ cmdline mountinfo maps; do found "$process/$file"; done
 done > "$HARNESS_OUTPUT/processes"
@@ -19,7 +19,7 @@ env > "$HARNESS_OUTPUT/environment"
 ls /harness > "$HARNESS_OUTPUT/places"
 find / -xdev -name '*token*' -o -xdev -name 'run.sock' 2>/dev/null | grep -v '^/proc\|^/sys' > "$HARNESS_OUTPUT/names"
 for place in / /harness /harness/inputs /harness/tools /harness/control /bin /etc; do
-  : 2>/dev/null > "$place/mine" && echo "$place"
+  true 2>/dev/null > "$place/mine" && echo "$place"
 done > "$HARNESS_OUTPUT/writable"
 cat /proc/1/environ > /dev/null 2>&1 && echo environ >> "$HARNESS_OUTPUT/writable"
 cat /proc/1/mem > /dev/null 2>&1 && echo mem >> "$HARNESS_OUTPUT/writable"

@@ -1,5 +1,6 @@
 //! One experiment from its inputs in a store to its result there: harness's own binary everywhere, nothing stood in for.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -198,8 +199,8 @@ impl Ended {
         let mut story = format!("{:#}\n", self.status);
         for step in ["stage", "run", "publish"] {
             let log = self.logs(step);
-            story +=
-                &format!("--- {step}: {}\n{}{}\n", log.code.unwrap_or(-1), log.stdout, log.stderr);
+            let code = log.code.unwrap_or(-1);
+            writeln!(story, "--- {step}: {code}\n{}{}", log.stdout, log.stderr).unwrap();
         }
         story + &self.trial.kit.kubectl(&["describe", "pods"])
     }

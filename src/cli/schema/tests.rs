@@ -95,7 +95,7 @@ fn of_evidence() -> Value {
 #[test]
 fn evidence_fits_its_schema() {
     let schema = committed(SchemaName::Evidence);
-    let golden = include_str!("../../../tests/golden/evidence.json");
+    let golden = include_str!("../../execution/evidence/tests/evidence.json");
     let mut statement: Value = serde_json::from_str(golden).unwrap();
     check(&schema, &statement).unwrap();
     statement["predicate"]["harness_run"]["schema_version"] = json!("v2");
@@ -106,7 +106,7 @@ fn evidence_fits_its_schema() {
 fn verdicts_fit_their_schema() {
     use crate::cli::verdict::{Asked, Witness};
     let schema = committed(SchemaName::Verification);
-    let golden = include_bytes!("../../../tests/golden/evidence.json");
+    let golden = include_bytes!("../../execution/evidence/tests/evidence.json");
     let statement = evidence::Statement::parse(golden).unwrap();
     let asked = Asked::without("lab", "prediction-0", Witness::Nothing, "why");
     let findings = ["a file is missing".to_owned()];

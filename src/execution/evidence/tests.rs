@@ -65,7 +65,7 @@ pub(in crate::execution) fn told() -> Told {
 #[test]
 fn the_form_is_frozen() {
     let statement = build(&facts(), told());
-    let golden = include_str!("../../../tests/golden/evidence.json");
+    let golden = include_str!("tests/evidence.json");
     let bytes = statement.to_bytes();
     assert_eq!(std::str::from_utf8(&bytes).unwrap(), golden);
     assert_eq!(Statement::parse(&bytes), Ok(statement));
