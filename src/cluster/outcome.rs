@@ -22,6 +22,26 @@ pub enum Outcome {
     Unknown(Unknown),
 }
 
+impl Outcome {
+    /// The server's clock when it answered.
+    pub fn date(&self) -> Option<Timestamp> {
+        match self {
+            Self::Done(answer) => answer.date,
+            Self::Refused(status) => status.date,
+            Self::Unknown(unknown) => unknown.date,
+        }
+    }
+
+    /// The server's warnings; text that is not ours.
+    pub fn warnings(&self) -> &[String] {
+        match self {
+            Self::Done(answer) => &answer.warnings,
+            Self::Refused(status) => &status.warnings,
+            Self::Unknown(_) => &[],
+        }
+    }
+}
+
 /// A verified success.
 #[derive(Clone, PartialEq)]
 pub struct Answer {

@@ -1,7 +1,6 @@
 //! Carries out what a protocol decides: sends, waits, comes back with facts. It decides nothing.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -12,7 +11,7 @@ use super::protocol::{Action, Command, Conclusion, Limits, Protocol, Request};
 use crate::clock::Clock;
 use crate::cluster::{self, DryRun, Outcome, Preconditions, Resource};
 use crate::render::names::{CANCELLED_AT, CANCELLED_BY, MANAGED_BY, RESULT_IDENTITY};
-use crate::submit::Api;
+use crate::submit::api::{Api, send_side_by_side, wait};
 use crate::submit::record::{KEY, Record};
 
 /// What one experiment's command ended with, and what else came to light.
@@ -23,9 +22,6 @@ pub struct Driven {
     /// The server's warnings, in order, each once; text that is not ours.
     pub warnings: Vec<String>,
 }
-
-/// The longest uninterruptible nap.
-const NAP: Duration = Duration::from_millis(50);
 
 /// The shortest deadline that the API server takes, in seconds.
 const SHORTEST: u32 = 1;
@@ -52,7 +48,7 @@ pub fn drive(
             Action::End(conclusion) => break *conclusion,
             Action::Send { after, requests } => (after, requests),
         };
-        if !driver.wait(after, stop) {
+        if !wait(clock, after, stop) {
             break protocol.stop("stopped before it was done");
         }
         let namespace = api.requests().namespace();
@@ -101,40 +97,14 @@ impl Driver<'_> {
         Moment { boot: self.clock.boottime(), local: self.clock.now(), server: self.server }
     }
 
-    /// Waits unless stopped; says whether to go on.
-    fn wait(&self, after: Duration, stop: &AtomicBool) -> bool {
-        let end = self.clock.boottime().saturating_add(after);
-        loop {
-            if stop.load(Ordering::Relaxed) {
-                return false;
-            }
-            let left = end.saturating_sub(self.clock.boottime());
-            if left.is_zero() {
-                return true;
-            }
-            self.clock.sleep(left.min(NAP));
-        }
-    }
-
     /// Sends the requests side by side; the answers come back in the order of the requests.
     fn send(&mut self, requests: &[Request]) -> Vec<Outcome> {
         let prepared: Vec<cluster::Request> =
             requests.iter().map(|request| self.prepare(request)).collect();
-        let api = self.api;
-        let outcomes: Vec<Outcome> = match prepared.split_first() {
-            None => Vec::new(),
-            Some((first, others)) => std::thread::scope(|scope| {
-                let others: Vec<_> =
-                    others.iter().map(|request| scope.spawn(|| api.send(request))).collect();
-                let first = api.send(first);
-                let others =
-                    others.into_iter().map(|other| other.join().expect("sending does not panic"));
-                std::iter::once(first).chain(others).collect()
-            }),
-        };
+        let outcomes = send_side_by_side(self.api, &prepared);
         // The earliest of them: a retention must have passed by what every answer says.
-        self.server = outcomes.iter().filter_map(date).min().or(self.server);
-        for warning in outcomes.iter().flat_map(warnings) {
+        self.server = outcomes.iter().filter_map(Outcome::date).min().or(self.server);
+        for warning in outcomes.iter().flat_map(Outcome::warnings) {
             if !self.warnings.contains(warning) {
                 self.warnings.push(warning.clone());
             }
@@ -197,21 +167,4 @@ fn lowered(uid: &str, resource_version: &str) -> Value {
     let mut patch = bound_to(uid, resource_version);
     patch["spec"] = json!({ "activeDeadlineSeconds": SHORTEST });
     patch
-}
-
-/// The server's clock when it answered.
-pub(super) fn date(outcome: &Outcome) -> Option<Timestamp> {
-    match outcome {
-        Outcome::Done(answer) => answer.date,
-        Outcome::Refused(status) => status.date,
-        Outcome::Unknown(unknown) => unknown.date,
-    }
-}
-
-fn warnings(outcome: &Outcome) -> &[String] {
-    match outcome {
-        Outcome::Done(answer) => &answer.warnings,
-        Outcome::Refused(status) => &status.warnings,
-        Outcome::Unknown(_) => &[],
-    }
 }

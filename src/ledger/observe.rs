@@ -6,15 +6,15 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::facts::{
-    Doubt, Earlier, Effect, Fact, Identity, JobFact, PodFact, Reading, RecordFact, Refusal,
-    RunFact, SecretFact,
+    Doubt, Earlier, Fact, Identity, JobFact, PodFact, Reading, RecordFact, RunFact, SecretFact,
 };
 use super::protocol::Request;
-use crate::cluster::{Outcome, Resource, Status, Unknown};
+use crate::cluster::{Outcome, Resource};
 use crate::execution::{Category, Reason, Step};
 use crate::render::compare;
 use crate::render::names::{MANAGED_BY, RESULT_IDENTITY, SUBMISSION_DIGEST};
 use crate::submission::Sha256Digest;
+use crate::submit::observe::{doubt, effect, reading, refusal};
 use crate::submit::record;
 
 /// Judges the answer to one request of a protocol about the Job `name`.
@@ -41,21 +41,7 @@ pub fn judge(request: &Request, outcome: Outcome, namespace: &str, name: &str) -
         | Request::DeletePod { .. }
         | Request::CreateRecord(_)
         | Request::DeleteSecret { .. }
-        | Request::DeleteJob { .. } => Fact::Effect(effect(outcome)),
-    }
-}
-
-fn reading<T>(
-    outcome: Outcome,
-    resource: Resource,
-    name: &str,
-    judge: impl FnOnce(&Value) -> T,
-) -> Reading<T> {
-    match outcome {
-        Outcome::Done(answer) => Reading::Present(judge(&answer.body)),
-        Outcome::Refused(status) if status.is_absence_of(resource, name) => Reading::Absent,
-        Outcome::Refused(status) => Reading::Refused(refusal(status)),
-        Outcome::Unknown(unknown) => Reading::Unknown(doubt(&unknown)),
+        | Request::DeleteJob { .. } => Fact::Effect(effect(outcome, |_| ())),
     }
 }
 
@@ -94,33 +80,6 @@ fn review(outcome: Outcome) -> Reading<String> {
         },
         Outcome::Refused(status) => Reading::Refused(refusal(status)),
         Outcome::Unknown(unknown) => Reading::Unknown(doubt(&unknown)),
-    }
-}
-
-fn effect(outcome: Outcome) -> Effect<()> {
-    match outcome {
-        Outcome::Done(_) => Effect::Done(()),
-        Outcome::Refused(status) => Effect::Refused(refusal(status)),
-        Outcome::Unknown(unknown) => Effect::Unknown(doubt(&unknown)),
-    }
-}
-
-/// The server's no as a fact.
-pub fn refusal(status: Status) -> Refusal {
-    Refusal {
-        code: status.code,
-        reason: status.reason,
-        message: status.message,
-        retry_after: status.retry_after,
-    }
-}
-
-/// What is unknown as a fact.
-pub fn doubt(unknown: &Unknown) -> Doubt {
-    Doubt {
-        why: unknown.to_string(),
-        certainly_not_sent: unknown.certainly_not_sent(),
-        retry_after: unknown.retry_after,
     }
 }
 

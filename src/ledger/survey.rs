@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::drive::{date, drive};
+use super::drive::drive;
 use super::facts::{JobFact, SecretFact};
 use super::observe;
 use super::protocol::{Command, Limits, keeps, unneeded};
@@ -126,7 +126,7 @@ fn list(
     loop {
         let request = api.requests().list(resource, &selector, PAGE, token.as_deref());
         let outcome = api.send(&request);
-        if let Some(date) = date(&outcome) {
+        if let Some(date) = outcome.date() {
             dates.earliest = Some(dates.earliest.map_or(date, |earliest| earliest.min(date)));
         }
         let (why, wait) = match outcome {

@@ -14,7 +14,7 @@ use super::view::{Job, Pod};
 use crate::clock::Clock;
 use crate::cluster::{Outcome, Resource, Unknown, Why};
 use crate::render::names::{self, MANAGED_BY, RESULT_IDENTITY};
-use crate::submit::drive::Api;
+use crate::submit::Api;
 use crate::submit::record;
 
 /// The version of the JSON form.

@@ -10,7 +10,7 @@ use super::report::{Basis, Phase, Status};
 use crate::clock::Clock;
 use crate::cluster::{self, Answer, Outcome, Request, Resource, Unknown};
 use crate::render::names::RESULT_IDENTITY;
-use crate::submit::drive::Api;
+use crate::submit::Api;
 
 /// The most pods read of one Job; more than two are rare.
 const MOST_PODS: u32 = 50;

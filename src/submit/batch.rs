@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::drive::{Api, drive};
+use super::api::Api;
+use super::drive::drive;
 use super::plan::{Intent, Plan};
 use super::protocol::Limits;
 use super::receipt::{Receipt, Turn};

@@ -1,35 +1,17 @@
 //! Carries out what the protocol decides: sends, waits, comes back with facts. It decides nothing.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 
+use super::api::{Api, send_side_by_side, wait};
 use super::ending::Conclusion;
 use super::facts::Moment;
 use super::observe;
 use super::plan::Plan;
 use super::protocol::{Action, Limits, Protocol, Request};
 use crate::clock::Clock;
-use crate::cluster::{self, DryRun, Outcome, Preconditions, Requests};
-
-/// Whoever sends requests: the cluster, or what stands for it.
-pub trait Api: Sync {
-    /// Makes requests of the one namespace.
-    fn requests(&self) -> &Requests;
-    /// Sends one request, once.
-    fn send(&self, request: &cluster::Request) -> Outcome;
-}
-
-impl Api for cluster::Connection {
-    fn requests(&self) -> &Requests {
-        self.requests()
-    }
-
-    fn send(&self, request: &cluster::Request) -> Outcome {
-        self.send(request)
-    }
-}
+use crate::cluster::{self, DryRun, Outcome, Preconditions};
 
 /// What one submission ended with, and what else came to light.
 #[derive(Debug)]
@@ -41,9 +23,6 @@ pub struct Driven {
     /// The server's clock minus the local one, in seconds, by the first answer.
     pub clock_skew: Option<i64>,
 }
-
-/// The longest uninterruptible nap.
-const NAP: Duration = Duration::from_millis(50);
 
 /// Drives one plan to its end, or to a stop from outside.
 pub fn drive(
@@ -61,13 +40,13 @@ pub fn drive(
             Action::End(conclusion) => break *conclusion,
             Action::Send { after, requests } => (after, requests),
         };
-        if !driver.wait(after, stop) {
+        if !wait(clock, after, stop) {
             break protocol.stop("stopped before it was decided");
         }
         let mut sent = driver.moment();
         let outcomes = driver.send(&requests);
         // A machine may be paused between two requests of one action, and the boot-time clock with it.
-        sent.server = outcomes.iter().filter_map(date).min().or(sent.server);
+        sent.server = outcomes.iter().filter_map(Outcome::date).min().or(sent.server);
         let facts = requests
             .iter()
             .zip(outcomes)
@@ -92,37 +71,11 @@ impl Driver<'_> {
         Moment { boot: self.clock.boottime(), local: self.clock.now(), server: self.server }
     }
 
-    /// Waits unless stopped; says whether to go on.
-    fn wait(&self, after: Duration, stop: &AtomicBool) -> bool {
-        let end = self.clock.boottime().saturating_add(after);
-        loop {
-            if stop.load(Ordering::Relaxed) {
-                return false;
-            }
-            let left = end.saturating_sub(self.clock.boottime());
-            if left.is_zero() {
-                return true;
-            }
-            self.clock.sleep(left.min(NAP));
-        }
-    }
-
     /// Sends the requests side by side; the answers come back in the order of the requests.
     fn send(&mut self, requests: &[Request]) -> Vec<Outcome> {
         let prepared: Vec<cluster::Request> =
             requests.iter().map(|request| self.prepare(request)).collect();
-        let api = self.api;
-        let outcomes: Vec<Outcome> = match prepared.split_first() {
-            None => Vec::new(),
-            Some((first, others)) => std::thread::scope(|scope| {
-                let others: Vec<_> =
-                    others.iter().map(|request| scope.spawn(|| api.send(request))).collect();
-                let first = api.send(first);
-                let others =
-                    others.into_iter().map(|other| other.join().expect("sending does not panic"));
-                std::iter::once(first).chain(others).collect()
-            }),
-        };
+        let outcomes = send_side_by_side(self.api, &prepared);
         for outcome in &outcomes {
             self.note(outcome);
         }
@@ -154,30 +107,16 @@ impl Driver<'_> {
     }
 
     fn note(&mut self, outcome: &Outcome) {
-        let warnings: &[String] = match outcome {
-            Outcome::Done(answer) => &answer.warnings,
-            Outcome::Refused(status) => &status.warnings,
-            Outcome::Unknown(_) => &[],
-        };
-        if let Some(date) = date(outcome) {
+        if let Some(date) = outcome.date() {
             self.server = Some(date);
             let skew = || date.as_second() - self.clock.now().as_second();
             self.clock_skew.get_or_insert_with(skew);
         }
-        for warning in warnings {
+        for warning in outcome.warnings() {
             if !self.warnings.contains(warning) {
                 self.warnings.push(warning.clone());
             }
         }
-    }
-}
-
-/// The server's clock when it answered.
-fn date(outcome: &Outcome) -> Option<Timestamp> {
-    match outcome {
-        Outcome::Done(answer) => answer.date,
-        Outcome::Refused(status) => status.date,
-        Outcome::Unknown(unknown) => unknown.date,
     }
 }
 

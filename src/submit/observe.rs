@@ -45,7 +45,8 @@ pub fn judge(request: &Request, outcome: Outcome, bundle: &Bundle) -> Fact {
     }
 }
 
-fn reading<T>(
+/// The answer to a read of `name`: only the API server's own word proves that it is absent.
+pub(crate) fn reading<T>(
     outcome: Outcome,
     resource: Resource,
     name: &str,
@@ -59,7 +60,8 @@ fn reading<T>(
     }
 }
 
-fn effect<T>(outcome: Outcome, judge: impl FnOnce(&Value) -> T) -> Effect<T> {
+/// The answer to a change.
+pub(crate) fn effect<T>(outcome: Outcome, judge: impl FnOnce(&Value) -> T) -> Effect<T> {
     match outcome {
         Outcome::Done(answer) => Effect::Done(judge(&answer.body)),
         Outcome::Refused(status) => Effect::Refused(refusal(status)),
@@ -67,7 +69,8 @@ fn effect<T>(outcome: Outcome, judge: impl FnOnce(&Value) -> T) -> Effect<T> {
     }
 }
 
-fn refusal(status: Status) -> Refusal {
+/// The server's no as a fact.
+pub(crate) fn refusal(status: Status) -> Refusal {
     Refusal {
         code: status.code,
         reason: status.reason,
@@ -76,7 +79,8 @@ fn refusal(status: Status) -> Refusal {
     }
 }
 
-fn doubt(unknown: &Unknown) -> Doubt {
+/// What is unknown as a fact.
+pub(crate) fn doubt(unknown: &Unknown) -> Doubt {
     Doubt {
         why: unknown.to_string(),
         certainly_not_sent: unknown.certainly_not_sent(),

@@ -4,6 +4,7 @@
 //! written lies in a fresh folder that nobody else writes to, with names, kinds, sizes and numbers that `names.rs` and
 //! `writer.rs` allow. A plain file becomes `data`.
 
+mod metered;
 mod names;
 mod tarball;
 mod writer;

@@ -6,15 +6,17 @@ use std::io::{self, Read};
 use tar::{Archive, EntryType};
 
 use super::UnpackError;
+use super::metered::{Metered, broken};
 use super::writer::{Writer, refused};
 
 /// What the headers of one entry may take: long names and pax records are kept in memory by the reader.
 const LONGEST_HEADERS: u64 = 1 << 20;
+const EXCESS: &str = "the headers of an entry take more than 1 MiB";
 
 /// Unpacks everything.
 pub(super) fn unpack(stream: impl Read, writer: &mut Writer) -> Result<(), UnpackError> {
     let allowed = Cell::new(LONGEST_HEADERS);
-    let mut archive = Archive::new(Metered { stream, allowed: &allowed });
+    let mut archive = Archive::new(Metered { stream, allowed: &allowed, excess: EXCESS });
     let mut entries = archive.entries().map_err(|error| broken(&error))?;
     loop {
         allowed.set(LONGEST_HEADERS);
@@ -61,26 +63,5 @@ fn only_zeros(mut rest: impl Read) -> Result<(), UnpackError> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(broken(&error)),
         }
-    }
-}
-
-fn broken(error: &io::Error) -> UnpackError {
-    let text: String = error.to_string().chars().take(150).collect();
-    UnpackError::Refused(format!("it is broken: {}", text.escape_debug()))
-}
-
-struct Metered<'a, R> {
-    stream: R,
-    allowed: &'a Cell<u64>,
-}
-
-impl<R: Read> Read for Metered<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.stream.read(buffer)?;
-        match self.allowed.get().checked_sub(read as u64) {
-            Some(left) => self.allowed.set(left),
-            None => return Err(io::Error::other("the headers of an entry take more than 1 MiB")),
-        }
-        Ok(read)
     }
 }

@@ -1,24 +1,25 @@
 //! Walks a zip archive by its central directory: what each entry is.
 
 use std::cell::Cell;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek};
 
 use zip::ZipArchive;
-use zip::result::ZipError;
 
 use super::UnpackError;
+use super::metered::{Metered, broken};
 use super::writer::{Writer, refused};
 
 /// What the central directory may take: it is kept in memory.
 const LONGEST_DIRECTORY: u64 = 16 << 20;
+const EXCESS: &str = "its directory takes more than 16 MiB";
 /// The longest target of a symbolic link.
 const LONGEST_TARGET: u64 = 4096;
 
 /// Unpacks everything.
 pub(super) fn unpack(stream: impl Read + Seek, writer: &mut Writer) -> Result<(), UnpackError> {
     let allowed = Cell::new(LONGEST_DIRECTORY);
-    let mut archive =
-        ZipArchive::new(Metered { stream, allowed: &allowed }).map_err(|error| broken(&error))?;
+    let mut archive = ZipArchive::new(Metered { stream, allowed: &allowed, excess: EXCESS })
+        .map_err(|error| broken(&error))?;
     allowed.set(u64::MAX);
     if archive.has_duplicate_names() {
         return Err(UnpackError::Refused("it holds a name that is there twice".to_owned()));
@@ -47,31 +48,4 @@ pub(super) fn unpack(stream: impl Read + Seek, writer: &mut Writer) -> Result<()
         }
     }
     Ok(())
-}
-
-fn broken(error: &ZipError) -> UnpackError {
-    let text: String = error.to_string().chars().take(150).collect();
-    UnpackError::Refused(format!("it is broken: {}", text.escape_debug()))
-}
-
-struct Metered<'a, R> {
-    stream: R,
-    allowed: &'a Cell<u64>,
-}
-
-impl<R: Read> Read for Metered<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.stream.read(buffer)?;
-        match self.allowed.get().checked_sub(read as u64) {
-            Some(left) => self.allowed.set(left),
-            None => return Err(io::Error::other("its directory takes more than 16 MiB")),
-        }
-        Ok(read)
-    }
-}
-
-impl<R: Seek> Seek for Metered<'_, R> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.stream.seek(to)
-    }
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::cluster::Status;
 use crate::cluster::{Answer, Details};
 
 fn answered(body: Value) -> Outcome {
