@@ -85,9 +85,9 @@ pub enum DispatchCommand {
     /// Print the output of an experiment's runner, or of another step
     Logs(LogsArgs),
     /// End an experiment and keep that it ran, so that nothing starts it again
-    Cancel(CancelArgs),
+    Cancel(EndArgs),
     /// Free the identity of an experiment that provably never ran
-    Release(ReleaseArgs),
+    Release(EndArgs),
     /// Replace Jobs that ended long ago by their records, and remove their Secrets
     Prune(PruneArgs),
 }

@@ -1,10 +1,15 @@
-//! From the command line to the options of a connection.
+//! From the command line to a connection, or to why there is none.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::Result;
+
 use super::args::ClusterArgs;
-use super::{input, neutral, terminal};
-use crate::cluster::{self, Access, ConnectOptions};
+use super::exit::Exit;
+use super::terminal::{self, Tone};
+use super::{input, neutral};
+use crate::clock::Clock;
+use crate::cluster::{self, Access, ConnectOptions, Connection};
 
 /// How to reach the cluster with what a command needs there; credential plugins may read standard input if it is free.
 pub(super) fn options(
@@ -37,4 +42,22 @@ pub(super) fn options(
         })),
         ..ConnectOptions::new(context, cluster.namespace.as_str(), access)
     }
+}
+
+/// A connection, or in words why the cluster cannot be reached; wrong usage is an error of the call.
+pub(super) fn open(
+    options: &ConnectOptions,
+    clock: &Arc<dyn Clock>,
+) -> Result<Result<Connection, String>> {
+    match Connection::open(options, clock) {
+        Ok(connection) => Ok(Ok(connection)),
+        Err(error) if error.is_usage() => Err(error.into()),
+        Err(error) => Ok(Err(super::chain(&error.into()))),
+    }
+}
+
+/// The end of a command that only reads, when there is nothing to read from.
+pub(super) fn unreachable(why: &str) -> Exit {
+    terminal::say(Tone::Error, &format!("the cluster cannot be reached: {why}"));
+    Exit::Unknown
 }

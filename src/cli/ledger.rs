@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 
-use super::args::{CancelArgs, ClusterArgs, ExperimentArgs, PruneArgs, ReceiptOutput, ReleaseArgs};
+use super::args::{ClusterArgs, EndArgs, PruneArgs, ReceiptOutput};
 use super::exit::Exit;
 use super::input::{self, STANDARD_INPUT};
 use super::terminal::{self, Tone};
@@ -19,25 +19,19 @@ use crate::ledger::{Command, LedgerReceipt, Limits, drive};
 use crate::render::identity;
 use crate::submission::Submission;
 
-pub(super) fn cancel(args: &CancelArgs) -> Result<Exit> {
+pub(super) fn cancel(args: &EndArgs) -> Result<Exit> {
     let question = "its run ends, and nothing starts it again; what it has published stays";
-    one(&args.experiment, &args.cluster, Command::Cancel, args.yes, question, args.output)
+    one(args, Command::Cancel, question)
 }
 
-pub(super) fn release(args: &ReleaseArgs) -> Result<Exit> {
+pub(super) fn release(args: &EndArgs) -> Result<Exit> {
     let question = "if it provably never ran, its Job and Secrets go and it can be submitted again";
-    one(&args.experiment, &args.cluster, Command::Release, args.yes, question, args.output)
+    one(args, Command::Release, question)
 }
 
 /// One experiment.
-fn one(
-    experiment: &ExperimentArgs,
-    cluster: &ClusterArgs,
-    command: Command,
-    yes: bool,
-    question: &str,
-    output: ReceiptOutput,
-) -> Result<Exit> {
+fn one(args: &EndArgs, command: Command, question: &str) -> Result<Exit> {
+    let EndArgs { experiment, cluster, yes, output } = args;
     let reads_stdin = experiment.submission.as_deref() == Some(Path::new(STANDARD_INPUT));
     let name = match (&experiment.name, &experiment.submission) {
         (Some(name), _) => name.clone(),
@@ -49,7 +43,7 @@ fn one(
     };
     let verb = if command == Command::Cancel { "cancel" } else { "release" };
     let place = place(cluster);
-    if !confirm(&format!("{verb} {name} in {place}? {question}"), yes, reads_stdin)? {
+    if !confirm(&format!("{verb} {name} in {place}? {question}"), *yes, reads_stdin)? {
         return Ok(Exit::Done);
     }
     let namespace = cluster.namespace.as_str();
@@ -57,11 +51,11 @@ fn one(
         Ok(connected) => connected,
         Err(why) => {
             let receipt = LedgerReceipt::unreachable(namespace, &name, command, &why);
-            return Ok(show(&receipt, output));
+            return Ok(show(&receipt, *output));
         }
     };
     let driven = drive(&connection, &SystemClock, Limits::default(), command, &name, &stop);
-    Ok(show(&LedgerReceipt::of(namespace, &name, command, driven), output))
+    Ok(show(&LedgerReceipt::of(namespace, &name, command, driven), *output))
 }
 
 pub(super) fn prune(args: &PruneArgs) -> Result<Exit> {
@@ -165,11 +159,8 @@ fn open(
 ) -> Result<Result<Connected, String>> {
     let stop = signals::stop_flag()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    match Connection::open(&connect::options(cluster, access, stdin_is_free), &clock) {
-        Ok(connection) => Ok(Ok((connection, stop))),
-        Err(error) if error.is_usage() => Err(error.into()),
-        Err(error) => Ok(Err(super::chain(&anyhow::Error::from(error)))),
-    }
+    let opened = connect::open(&connect::options(cluster, access, stdin_is_free), &clock)?;
+    Ok(opened.map(|connection| (connection, stop)))
 }
 
 fn show(receipt: &LedgerReceipt, output: ReceiptOutput) -> Exit {

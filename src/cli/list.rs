@@ -9,21 +9,16 @@ use super::exit::Exit;
 use super::terminal::{self, Tone};
 use super::{connect, neutral, statuses};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{Access, Connection};
+use crate::cluster::Access;
 use crate::status::listing::{self, Filter, Row};
 use crate::status::{ReadError, duration};
 
 pub(super) fn run(args: &ListArgs) -> Result<Exit> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let options = connect::options(&args.cluster, Access::Watch, true);
-    let connection = match Connection::open(&options, &clock) {
+    let connection = match connect::open(&options, &clock)? {
         Ok(connection) => connection,
-        Err(error) if error.is_usage() => return Err(error.into()),
-        Err(error) => {
-            let why = super::chain(&error.into());
-            terminal::say(Tone::Error, &format!("the cluster cannot be reached: {why}"));
-            return Ok(Exit::Unknown);
-        }
+        Err(why) => return Ok(connect::unreachable(&why)),
     };
     let filter = Filter {
         phases: args.phase.clone(),

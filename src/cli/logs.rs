@@ -35,14 +35,9 @@ pub(super) fn run(args: &LogsArgs) -> Result<Exit> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let options = connect::options(&args.cluster, Access::Watch, true);
     let stop = signals::stop_at_once()?;
-    let connection = match Connection::open(&options, &clock) {
+    let connection = match connect::open(&options, &clock)? {
         Ok(connection) => connection,
-        Err(error) if error.is_usage() => return Err(error.into()),
-        Err(error) => {
-            let why = super::chain(&error.into());
-            terminal::say(Tone::Error, &format!("the cluster cannot be reached: {why}"));
-            return Ok(Exit::Unknown);
-        }
+        Err(why) => return Ok(connect::unreachable(&why)),
     };
     let reader = Reader { connection, clock, stop, args };
     Ok(reader.read(target))

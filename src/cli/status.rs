@@ -25,14 +25,9 @@ pub(super) fn run(args: &StatusArgs) -> Result<Exit> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let waits = args.wait.is_some() || args.watch;
     let stop = if waits { Some(signals::stop_at_once()?) } else { None };
-    let connection = match Connection::open(&options, &clock) {
+    let connection = match connect::open(&options, &clock)? {
         Ok(connection) => connection,
-        Err(error) if error.is_usage() => return Err(error.into()),
-        Err(error) => {
-            let why = super::chain(&error.into());
-            terminal::say(Tone::Error, &format!("the cluster cannot be reached: {why}"));
-            return Ok(Exit::Unknown);
-        }
+        Err(why) => return Ok(connect::unreachable(&why)),
     };
     match stop {
         None => Ok(once(&connection, &*clock, &targets, args.output)),

@@ -13,7 +13,7 @@ use super::notes::Notes;
 use super::terminal::{self, Tone};
 use super::{connect, profiles, receipts, signals, status};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{Access, Connection};
+use crate::cluster::Access;
 use crate::profile::Profiles;
 use crate::render;
 use crate::status::Target;
@@ -221,11 +221,9 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> R
         .any(|path| path.as_os_str() == STANDARD_INPUT);
     let access = if args.wait.is_some() { Access::SubmitAndWatch } else { Access::Submit };
     let options = connect::options(&args.cluster, access, !reads_stdin);
-    let connection = match Connection::open(&options, &clock) {
+    let connection = match connect::open(&options, &clock)? {
         Ok(connection) => connection,
-        Err(error) if error.is_usage() => return Err(error.into()),
-        Err(error) => {
-            let why = super::chain(&anyhow::Error::from(error));
+        Err(why) => {
             for item in items {
                 let turn = turn(item.source(), args);
                 receipts.done(&Receipt::unreachable(turn, &item.plan(), &why));

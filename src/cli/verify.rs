@@ -15,7 +15,7 @@ use super::terminal::{self, Tone};
 use super::verdict::{self, Asked, Verdict, Witness};
 use super::{connect, input, neutral, profiles};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{Access, Connection};
+use crate::cluster::Access;
 use crate::execution::archive;
 use crate::execution::evidence::{Statement, verify};
 use crate::render::{self, identity};
@@ -135,10 +135,9 @@ fn read(
 ) -> Result<Result<Status, (Witness, String)>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let options = connect::options(cluster, Access::Watch, stdin_is_free);
-    let connection = match Connection::open(&options, &clock) {
+    let connection = match connect::open(&options, &clock)? {
         Ok(connection) => connection,
-        Err(error) if error.is_usage() => return Err(error.into()),
-        Err(error) => return Ok(Err((Witness::Unknown, super::chain(&error.into())))),
+        Err(why) => return Ok(Err((Witness::Unknown, why))),
     };
     let target = Target { name: name.to_owned(), uid: None, submission_digest: None };
     let found = status::read(&connection, &*clock, &target, Duration::MAX);

@@ -20,26 +20,9 @@ pub struct ExperimentArgs {
     pub submission: Option<PathBuf>,
 }
 
-/// End an experiment
+/// End or free one experiment
 #[derive(Debug, Args)]
-pub struct CancelArgs {
-    /// Which experiment
-    #[command(flatten)]
-    pub experiment: ExperimentArgs,
-    /// Which cluster
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-    /// Do not ask; required where nobody can be asked
-    #[arg(short, long)]
-    pub yes: bool,
-    /// How to print
-    #[arg(short, long, value_enum, default_value_t = ReceiptOutput::Text)]
-    pub output: ReceiptOutput,
-}
-
-/// Free an identity
-#[derive(Debug, Args)]
-pub struct ReleaseArgs {
+pub struct EndArgs {
     /// Which experiment
     #[command(flatten)]
     pub experiment: ExperimentArgs,
