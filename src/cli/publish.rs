@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-
 use super::args::PublishArgs;
 use super::step;
 use crate::clock::{Clock, SystemClock};
 use crate::execution::evidence::{Facts, Pod};
 use crate::execution::publish::{self, Settings, Target};
-use crate::execution::store::{self, Store};
+use crate::execution::store::Store;
 use crate::execution::{Category, Places, Reason, Step};
 
 /// Publishes; returns the exit code of the step.
@@ -30,23 +28,16 @@ type Prepared = (Settings, Target, Store, Arc<AtomicBool>);
 
 /// Everything that can be wrong is found before `run` is let go.
 fn prepare(options: &PublishArgs) -> Result<Prepared, Reason> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGTERM, SIGINT] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| {
-            environment(
-                &format!("cannot handle signals: {error}"),
-                "report this with the kernel's version",
-            )
-        })?;
-    }
+    let stop = step::stop_flag().map_err(|error| {
+        environment(
+            &format!("cannot handle signals: {error}"),
+            "report this with the kernel's version",
+        )
+    })?;
     let places = Places::below(&options.root);
     let target = Target::read(&places.urls())?;
-    let store = Store::open(&store::Settings {
-        certificate_file: variable("SSL_CERT_FILE").map(Into::into),
-        https_proxy: variable("HTTPS_PROXY"),
-        no_proxy: variable("NO_PROXY"),
-    })
-    .map_err(|error| environment(&error.to_string(), error.remedy()))?;
+    let store = Store::open(&step::store_settings())
+        .map_err(|error| environment(&error.to_string(), error.remedy()))?;
     let settings = Settings {
         facts: facts(options),
         pod_deadline: Duration::from_secs(options.pod_deadline),

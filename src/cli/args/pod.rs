@@ -14,24 +14,9 @@ use crate::submission::{AttemptId, MissionId, PinnedImage, Sha256Digest};
 /// Fetch and check the inputs; the Job passes everything
 #[derive(Debug, Args)]
 pub struct StageArgs {
-    /// The mission that the mission document must name
-    #[arg(long, value_name = "ID", value_parser = parse_mission_id)]
-    pub mission_id: MissionId,
-    /// The evaluator that it must be for: sha256:DIGITS
-    #[arg(long, value_name = "DIGEST", value_parser = parse_evaluator_version)]
-    pub evaluator_version: Sha256Digest,
-    /// The search budget that it must have
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
-    pub max_seconds: u32,
-    /// The digest of the mission document
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub mission_sha256: Sha256Digest,
-    /// The digest of the snapshot, as it is fetched
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub snapshot_sha256: Sha256Digest,
-    /// The digest of the resume, as it is fetched
-    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
-    pub resume_sha256: Option<Sha256Digest>,
+    /// What the inputs must be
+    #[command(flatten)]
+    pub expectation: ExpectationArgs,
     /// The pod's deadline, from its start
     #[arg(long, value_name = "SECONDS")]
     pub pod_deadline: u64,
