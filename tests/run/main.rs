@@ -2,20 +2,13 @@
 //!
 //! What is about the container (first process, another user, no capabilities) runs in a process-number namespace of its
 //! own, which needs root; such a test fails where it cannot run.
+#![cfg(test)]
 
-#[cfg(test)]
 mod contract;
-#[cfg(test)]
 mod documented;
-#[cfg(test)]
 mod ends;
-#[cfg(test)]
 mod hostile;
-#[cfg(test)]
 mod kit;
-#[cfg(test)]
 mod limits;
-#[cfg(test)]
 mod output;
-#[cfg(test)]
 mod refused;

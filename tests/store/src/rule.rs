@@ -1,32 +1,6 @@
-//! Which requests a fault befalls, and what it is.
+//! What befalls a request; which ones, a choice of `harness_test_cluster::fault::Requests` says, by the path without its query.
 
 use std::time::Duration;
-
-/// A choice of requests: method, a part of the path, and which of the requests that fit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requests {
-    method: String,
-    part: String,
-    nth: Option<u32>,
-}
-
-impl Requests {
-    /// All requests with this method (empty: any) whose path, without its query, holds `part` (empty: any).
-    pub fn new(method: &str, part: &str) -> Self {
-        Self { method: method.to_owned(), part: part.to_owned(), nth: None }
-    }
-
-    /// Only the `nth` of them since the rule was made, from 1.
-    #[must_use]
-    pub fn nth(mut self, nth: u32) -> Self {
-        self.nth = Some(nth);
-        self
-    }
-
-    fn fits(&self, method: &str, path: &str) -> bool {
-        (self.method.is_empty() || self.method == method) && path.contains(&self.part)
-    }
-}
 
 /// What happens to a request.
 ///
@@ -107,42 +81,10 @@ impl Answer {
     }
 }
 
-/// The rules in the order in which they were made; the first that applies wins.
-#[derive(Debug, Default)]
-pub(crate) struct Rules(Vec<Rule>);
-
-#[derive(Debug)]
-struct Rule {
-    requests: Requests,
-    seen: u32,
-    action: Action,
-}
-
-impl Rules {
-    pub(crate) fn add(&mut self, requests: Requests, action: Action) {
-        self.0.push(Rule { requests, seen: 0, action });
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Counts the request for every rule that it fits, and gives the action of the first that applies.
-    pub(crate) fn choose(&mut self, method: &str, path: &str) -> Option<Action> {
-        let mut chosen = None;
-        for rule in self.0.iter_mut().filter(|rule| rule.requests.fits(method, path)) {
-            rule.seen += 1;
-            let applies = rule.requests.nth.is_none_or(|nth| nth == rule.seen);
-            if applies && chosen.is_none() {
-                chosen = Some(rule.action.clone());
-            }
-        }
-        chosen
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use harness_test_cluster::fault::{Requests, Rules};
+
     use super::*;
 
     #[test]

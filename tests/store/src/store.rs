@@ -14,7 +14,9 @@ use rustls::ServerConfig;
 
 use crate::client::{self, Received};
 use crate::exchange::{Exchange, Record};
-use crate::rule::{Action, Requests, Rules};
+use harness_test_cluster::fault::{Requests, Rules};
+
+use crate::rule::Action;
 use crate::serve;
 use crate::server::Server;
 use crate::sign::Signing;
@@ -67,7 +69,7 @@ pub(crate) struct Shared {
     pub(crate) server_port: u16,
     pub(crate) record: Record,
     pub(crate) stop: Stop,
-    rules: Mutex<Rules>,
+    rules: Mutex<Rules<Action>>,
     puts: Mutex<()>,
 }
 
@@ -187,7 +189,7 @@ impl Drop for Store {
 }
 
 impl Shared {
-    pub(crate) fn rules(&self) -> MutexGuard<'_, Rules> {
+    pub(crate) fn rules(&self) -> MutexGuard<'_, Rules<Action>> {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

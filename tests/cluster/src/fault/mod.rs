@@ -28,4 +28,4 @@ pub mod stop;
 pub use exchange::Exchange;
 pub use hold::Held;
 pub use proxy::FaultProxy;
-pub use rule::{Action, Answer, Requests};
+pub use rule::{Action, Answer, Requests, Rules};

@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub(super) token: String,
     pub(super) record: Record,
     pub(super) stop: Stop,
-    rules: Mutex<Rules>,
+    rules: Mutex<Rules<Effect>>,
     gates: Mutex<Vec<Gate>>,
 }
 
@@ -116,7 +116,7 @@ impl Shared {
         self.rules().choose(method, target)
     }
 
-    fn rules(&self) -> MutexGuard<'_, Rules> {
+    fn rules(&self) -> MutexGuard<'_, Rules<Effect>> {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -97,27 +97,35 @@ pub(super) enum Effect {
 }
 
 /// The rules in the order in which they were made; the first that applies wins.
-#[derive(Debug, Default)]
-pub(super) struct Rules(Vec<Rule>);
+#[derive(Debug)]
+pub struct Rules<E>(Vec<Rule<E>>);
 
 #[derive(Debug)]
-struct Rule {
+struct Rule<E> {
     requests: Requests,
     seen: u32,
-    effect: Effect,
+    effect: E,
 }
 
-impl Rules {
-    pub(super) fn add(&mut self, requests: Requests, effect: Effect) {
+impl<E> Default for Rules<E> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<E: Clone> Rules<E> {
+    /// Adds a rule behind the others.
+    pub fn add(&mut self, requests: Requests, effect: E) {
         self.0.push(Rule { requests, seen: 0, effect });
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Forgets all rules.
+    pub fn clear(&mut self) {
         self.0.clear();
     }
 
     /// Counts the request for every rule that it fits, and gives the effect of the first that applies.
-    pub(super) fn choose(&mut self, method: &str, target: &str) -> Option<Effect> {
+    pub fn choose(&mut self, method: &str, target: &str) -> Option<E> {
         let mut chosen = None;
         for rule in self.0.iter_mut().filter(|rule| rule.requests.fits(method, target)) {
             rule.seen += 1;
@@ -134,7 +142,7 @@ impl Rules {
 mod tests {
     use super::*;
 
-    fn chosen(rules: &mut Rules, method: &str, target: &str) -> Option<Action> {
+    fn chosen(rules: &mut Rules<Effect>, method: &str, target: &str) -> Option<Action> {
         match rules.choose(method, target) {
             Some(Effect::Act(action)) => Some(action),
             _ => None,
