@@ -101,10 +101,10 @@ pub(super) fn prune(args: &PruneArgs) -> Result<Exit> {
         },
     );
     if args.output == ReceiptOutput::Text {
-        let left = found.jobs;
+        let (jobs, due) = (found.jobs, receipts.len());
         terminal::say(
             Tone::Note,
-            &format!("{left} experiments have a Job, and for {} something was due", receipts.len()),
+            &format!("experiments with a Job: {jobs}; with something to do: {due}"),
         );
     }
     Ok(Exit::most_urgent(receipts.iter().map(|receipt| Exit::of_ledger(receipt.outcome))))

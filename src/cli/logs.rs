@@ -135,7 +135,8 @@ impl Reader<'_> {
 
     /// Prints the output of a step; a stream that breaks is taken up where it broke.
     fn print(&self, step: Step, status: &Status, target: &Target) -> Result<(), Exit> {
-        let Some(pod) = &status.pod else {
+        // Of a pod without a node the API server answers 204 and nothing, which looks like no answer of its own.
+        let Some(pod) = status.pod.as_ref().filter(|_| !has_not_begun(status, step)) else {
             say_gone(step, status);
             return Ok(());
         };

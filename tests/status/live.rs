@@ -122,6 +122,19 @@ fn what_is_there_is_told() {
 }
 
 #[test]
+fn the_output_of_what_has_not_begun_is_not_there_yet() {
+    let place = Place::new("unbegun");
+    let name = submitted(&place);
+    let pod = || !place.list("pods").is_empty();
+    assert!(until(PATIENCE, pod), "the controller makes the pod");
+    for step in ["stage", "run", "publish"] {
+        let logs = run(&place, &["logs", &name, "--step", step]);
+        assert_eq!((logs.code, logs.stdout.as_str()), (Some(0), ""), "{logs}");
+        assert!(logs.stderr.contains(&format!("there is no output of `{step}` yet: ")), "{logs}");
+    }
+}
+
+#[test]
 fn a_wait_ends_in_time_and_with_the_job() {
     let place = Place::new("wait");
     let name = submitted(&place);
