@@ -1,6 +1,6 @@
 //! Where an experiment stands and why.
 //!
-//! [`derive()`] is a pure function from what the API server holds to a [`Status`]; [`read`] reads it, [`follow`] waits
+//! [`derive()`] is a pure function from what the API server holds to a [`Status`]; [`read()`] reads it, [`follow()`] waits
 //! for its end, [`listing`] lists all of a namespace.
 
 pub mod category;
