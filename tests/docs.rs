@@ -239,7 +239,9 @@ fn every_link_between_documents_leads_somewhere() {
 fn has_test(target: &str, name: &str) -> bool {
     let places = match target {
         "lib" => vec![root().join("src")],
-        target => vec![root().join("tests").join(target), root().join(format!("tests/{target}.rs"))],
+        target => {
+            vec![root().join("tests").join(target), root().join(format!("tests/{target}.rs"))]
+        }
     };
     let mut open: Vec<PathBuf> = places.into_iter().filter(|place| place.exists()).collect();
     let head = format!("fn {name}() {{");

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::kit::process::{Started, assert_empty};
 use crate::kit::{Harness, Place, Run, Sample, in_parallel};
-use crate::process::{Started, assert_empty};
 
 /// Runs a command that the test has changed.
 fn run(mut command: Command) -> Run {
