@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::args::PublishArgs;
 use super::step;
 use crate::clock::{Clock, SystemClock};
-use crate::execution::evidence::{Facts, Pod};
+use crate::execution::evidence::{Facts, Origin, Pod};
 use crate::execution::publish::{self, Settings, Target};
 use crate::execution::store::Store;
 use crate::execution::{Category, Places, Reason, Step};
@@ -50,21 +50,21 @@ fn prepare(options: &PublishArgs) -> Result<Prepared, Reason> {
 
 fn facts(options: &PublishArgs) -> Facts {
     let text = |name| variable(name).unwrap_or_default();
+    let pod = Pod {
+        job_uid: text("HARNESS_JOB_UID"),
+        namespace: text("HARNESS_NAMESPACE"),
+        name: text("HARNESS_POD_NAME"),
+        uid: text("HARNESS_POD_UID"),
+        node: text("HARNESS_NODE_NAME"),
+    };
     Facts {
+        origin: Origin::Pod { image: options.image.clone(), pod },
         expectation: options.expectation.expectation(),
         attempt_id: options.attempt_id.as_str().to_owned(),
-        image: options.image.clone(),
         profile: options.profile.clone(),
         profile_digest: options.profile_digest,
         result_identity: options.result_identity,
         submission_digest: options.submission_digest,
-        pod: Pod {
-            job_uid: text("HARNESS_JOB_UID"),
-            namespace: text("HARNESS_NAMESPACE"),
-            name: text("HARNESS_POD_NAME"),
-            uid: text("HARNESS_POD_UID"),
-            node: text("HARNESS_NODE_NAME"),
-        },
     }
 }
 

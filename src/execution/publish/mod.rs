@@ -228,7 +228,7 @@ fn send(
         target,
         archive,
         packed: package.packed,
-        job_uid: settings.facts.pod.job_uid.clone(),
+        job_uid: settings.facts.pod().job_uid,
         submission_digest: settings.facts.submission_digest.to_hex(),
         until: limit,
         clock: Arc::clone(clock),
