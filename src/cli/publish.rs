@@ -8,9 +8,10 @@ use super::args::PublishArgs;
 use super::step;
 use crate::clock::{Clock, SystemClock};
 use crate::execution::evidence::{Facts, Origin, Pod};
-use crate::execution::publish::{self, Settings, Target};
+use crate::execution::pod_start::Begun;
+use crate::execution::publish::{self, Container, Settings, Target};
 use crate::execution::store::Store;
-use crate::execution::{Category, Places, Reason, Step};
+use crate::execution::{Category, Places, Reason, Step, Urls};
 
 /// Publishes; returns the exit code of the step.
 pub(super) fn run(options: &PublishArgs) -> u8 {
@@ -18,7 +19,7 @@ pub(super) fn run(options: &PublishArgs) -> u8 {
         |reason| reason,
         |(settings, target, store, stop)| {
             let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-            publish::publish(&settings, target, store, &clock, &stop)
+            publish::publish(&settings, target, store, &Container, &clock, &stop)
         },
     );
     step::finish(&reason, &options.termination_log)
@@ -35,7 +36,7 @@ fn prepare(options: &PublishArgs) -> Result<Prepared, Reason> {
         )
     })?;
     let places = Places::below(&options.root);
-    let target = Target::read(&places.urls())?;
+    let target = Target::read(&Urls::Files(places.urls()))?;
     let store = Store::open(&step::store_settings())
         .map_err(|error| environment(&error.to_string(), error.remedy()))?;
     let settings = Settings {
@@ -44,6 +45,7 @@ fn prepare(options: &PublishArgs) -> Result<Prepared, Reason> {
         publication: Duration::from_secs(options.publication),
         output_bytes: options.output_size,
         places,
+        begun: Begun::WithThePod,
     };
     Ok((settings, target, store, stop))
 }
