@@ -38,7 +38,7 @@ pub(super) fn run(options: &StageArgs) -> u8 {
 }
 
 /// What runs here, wherever it lies and whatever became of its name.
-fn binary() -> PathBuf {
+pub(super) fn binary() -> PathBuf {
     let running = PathBuf::from("/proc/self/exe");
     if running.exists() { running } else { std::env::current_exe().unwrap_or(running) }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{PipeReader, Read as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -146,7 +146,7 @@ pub(super) fn reason(places: &Places) -> Option<Reason> {
     Reason::parse(&message).filter(|reason| reason.step == Step::Run)
 }
 
-fn message(places: &Places) -> std::path::PathBuf {
+fn message(places: &Places) -> PathBuf {
     places.control().join(MESSAGE)
 }
 
@@ -174,8 +174,6 @@ fn read_to_the_end(mut output: PipeReader, mut log: Log) {
 fn spawn(settings: &Settings<'_>, places: &Places) -> std::io::Result<(Child, PipeReader)> {
     forbid_new_privileges()?;
     let (output, theirs) = std::io::pipe()?;
-    let root = places.control();
-    let root = root.parent().unwrap_or(Path::new("/"));
     let profile = settings.fitted.profile;
     let mut command = Command::new(&settings.binary);
     command
@@ -187,7 +185,7 @@ fn spawn(settings: &Settings<'_>, places: &Places) -> std::io::Result<(Child, Pi
         .arg(format!("--output-size={}", profile.volumes.output.canonical()))
         .arg(format!("--scratch-size={}", profile.volumes.scratch.canonical()))
         .arg("--root")
-        .arg(root)
+        .arg(places.root())
         .arg("--termination-log")
         .arg(message(places))
         .arg("--")
