@@ -159,14 +159,13 @@ fn environment(names: &[String]) -> Result<Vec<(OsString, OsString)>> {
 }
 
 fn folder(root: Option<&Path>) -> Result<Folder> {
-    let folder = match root {
-        Some(path) => Folder::named(path)
-            .with_context(|| format!("cannot use the folder {}", input::shown(path)))?,
-        None => {
-            let parent: PathBuf = std::env::temp_dir();
-            Folder::temporary(&parent)
-                .with_context(|| format!("cannot make a folder in {}", input::shown(&parent)))?
-        }
+    let folder = if let Some(path) = root {
+        Folder::named(path)
+            .with_context(|| format!("cannot use the folder {}", input::shown(path)))?
+    } else {
+        let parent: PathBuf = std::env::temp_dir();
+        Folder::temporary(&parent)
+            .with_context(|| format!("cannot make a folder in {}", input::shown(&parent)))?
     };
     terminal::say(Tone::Note, &format!("working in {}", input::shown(folder.path())));
     Ok(folder)

@@ -14,12 +14,9 @@ fn a_submission_is_checked_as_for_a_cluster() {
     let bare = store().sign("GET", &unsigned.input("mission")).unsigned();
     let expired = Trial::new();
     let old = store().sign("GET", &expired.input("snapshot")).expired().url();
-    let unguarded = Trial::new();
-    let open = store().sign("PUT", &unguarded.result()).url();
     for (trial, code) in [
         (unsigned.with("mission_url", bare), "signature-missing"),
         (expired.with("snapshot_url", old), "url-expired"),
-        (unguarded.with("result_put_url", open), "guard-missing"),
         (Trial::new().with("mission_sha256", "0".repeat(64)), "digest-placeholder"),
         (
             Trial::new().with("namespace_uid", "01234567-89ab-cdef-0123-456789abcdef"),

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::kit::{CANARY, ORDINARY, Trial, store};
 
 /// Looks everywhere that this user can look, and prints the places and the digits of every signature it finds.
-const HUNT: &str = r#"
+const HUNT: &str = r"
 import os, re, stat
 seen = set()
 pattern = re.compile(b'X-Amz-Signa' + b'ture=([0-9a-f]{64})')
@@ -79,7 +79,7 @@ with open(os.environ['HARNESS_OUTPUT'] + '/seen', 'w') as file:
     for place, digits in sorted(seen):
         print(place, digits, file=file)
     print('looked into', opened, 'of', tried, file=file)
-"#;
+";
 
 #[test]
 fn a_runner_never_finds_a_signed_url() {

@@ -120,7 +120,7 @@ fn a_kill_under_way_ends_the_runner_too() {
 fn a_kill_during_publication_is_not_published_twice() {
     let trial = Trial::new().rooted();
     let put = requests("PUT", &trial.result()).nth(1);
-    store().when(put, Action::DelayResponse(Duration::from_secs(300)));
+    store().when(put, Action::DelayResponse(Duration::from_mins(5)));
     let child = trial.start(&["sh", "-c", "echo 1 > \"$HARNESS_OUTPUT/one\""]);
     wait_for("the result", || trial.is_published().then_some(()));
     signal(&child, Signal::KILL);

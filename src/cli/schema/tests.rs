@@ -163,7 +163,7 @@ fn executions_fit_their_schema() {
     let published = Reason::new(Step::Publish, Category::RunnerFailed, "a", "b")
         .with_digest("result", digest)
         .with_digest("evidence", digest);
-    let ended = Ended { steps: vec![published] };
+    let ended = Ended { steps: vec![published], may_have_run: true };
     let folder = Some("/tmp/folder".to_owned());
     let document = Execution::of("-", &submission, digest, &command, &ended, folder);
     let mut document = serde_json::to_value(&document).unwrap();

@@ -88,6 +88,8 @@ pub fn obstacles(fitted: &Fitted<'_>) -> Vec<Problem> {
 pub struct Ended {
     /// In the order of the steps.
     pub steps: Vec<Reason>,
+    /// Whether the marker says that the runner may have been started.
+    pub may_have_run: bool,
 }
 
 impl Ended {
@@ -111,13 +113,7 @@ impl Ended {
 
     /// Whether something ran, and what it left is not in the result object.
     pub fn has_something_to_lose(&self) -> bool {
-        let may_have_run = match self.steps.last() {
-            Some(last) if last.step == Step::Publish => {
-                !matches!(last.category, Category::NeverStarted | Category::AlreadyStarted)
-            }
-            _ => false,
-        };
-        may_have_run && !self.is_published()
+        self.may_have_run && !self.is_published()
     }
 }
 
@@ -130,7 +126,7 @@ pub fn execute(
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&Reason),
 ) -> Ended {
-    let mut ended = Ended { steps: Vec::new() };
+    let mut ended = Ended { steps: Vec::new(), may_have_run: false };
     let mut end = |reason: Reason| {
         // `run` has said so itself.
         if reason.step != Step::Run {
@@ -162,6 +158,7 @@ pub fn execute(
                 end(reason);
             }
             end(published);
+            ended.may_have_run = publish::may_have_run(&publish.places);
         }
         Err(reason) => end(reason),
     }
@@ -263,65 +260,48 @@ mod tests {
     use super::*;
     use crate::submission::Sha256Digest;
 
-    fn ended(steps: &[(Step, Category)]) -> Ended {
+    fn ended(steps: &[(Step, Category)], may_have_run: bool) -> Ended {
         let reason = |&(step, category): &(Step, Category)| {
             let reason = Reason::new(step, category, "a sentence", "");
-            let is_packed = step == Step::Publish
-                && !matches!(category, Category::NeverStarted | Category::AlreadyStarted);
+            let is_packed = step == Step::Publish && may_have_run;
             if is_packed { reason.with_digest("result", Sha256Digest::of("r")) } else { reason }
         };
-        Ended { steps: steps.iter().map(reason).collect() }
+        Ended { steps: steps.iter().map(reason).collect(), may_have_run }
     }
 
     #[test]
     fn the_last_step_decides_unless_run_refused() {
         use Category::{Environment, NeverStarted, RunnerFailed, Succeeded};
-        for (steps, decisive) in [
-            (vec![(Step::Stage, Environment)], Environment),
-            (
-                vec![
-                    (Step::Stage, Succeeded),
-                    (Step::Run, Environment),
-                    (Step::Publish, NeverStarted),
-                ],
-                Environment,
-            ),
-            (vec![(Step::Stage, Succeeded), (Step::Publish, NeverStarted)], NeverStarted),
+        let staged = (Step::Stage, Succeeded);
+        for (after, decisive) in [
+            (vec![], Succeeded),
+            (vec![(Step::Run, Environment), (Step::Publish, NeverStarted)], Environment),
+            (vec![(Step::Publish, NeverStarted)], NeverStarted),
             // What `run` left could be the runner's own forgery.
-            (
-                vec![
-                    (Step::Stage, Succeeded),
-                    (Step::Run, Succeeded),
-                    (Step::Publish, RunnerFailed),
-                ],
-                RunnerFailed,
-            ),
-            (
-                vec![
-                    (Step::Stage, Succeeded),
-                    (Step::Run, Succeeded),
-                    (Step::Publish, NeverStarted),
-                ],
-                NeverStarted,
-            ),
+            (vec![(Step::Run, Succeeded), (Step::Publish, RunnerFailed)], RunnerFailed),
+            (vec![(Step::Run, Succeeded), (Step::Publish, NeverStarted)], NeverStarted),
         ] {
-            assert_eq!(ended(&steps).decisive().category, decisive, "{steps:?}");
+            let steps: Vec<_> = [staged].into_iter().chain(after).collect();
+            assert_eq!(ended(&steps, false).decisive().category, decisive, "{steps:?}");
         }
     }
 
     #[test]
     fn only_what_ran_and_is_not_published_can_be_lost() {
-        for (category, is_published, to_lose) in [
-            (Category::Succeeded, true, false),
-            (Category::RunnerFailed, true, false),
-            (Category::PublicationFailed, false, true),
-            (Category::AlreadyPublished, false, true),
-            (Category::NeverStarted, false, false),
+        for (category, ran, is_published, to_lose) in [
+            (Category::Succeeded, true, true, false),
+            (Category::RunnerFailed, true, true, false),
+            (Category::Stopped, true, true, false),
+            (Category::Stopped, false, false, false),
+            (Category::PublicationFailed, true, false, true),
+            (Category::AlreadyPublished, true, false, true),
+            (Category::NeverStarted, false, false, false),
         ] {
-            let ended = ended(&[(Step::Stage, Category::Succeeded), (Step::Publish, category)]);
+            let ended =
+                ended(&[(Step::Stage, Category::Succeeded), (Step::Publish, category)], ran);
             assert_eq!(ended.is_published(), is_published, "{category:?}");
             assert_eq!(ended.has_something_to_lose(), to_lose, "{category:?}");
         }
-        assert!(!ended(&[(Step::Stage, Category::DigestMismatch)]).has_something_to_lose());
+        assert!(!ended(&[(Step::Stage, Category::DigestMismatch)], false).has_something_to_lose());
     }
 }

@@ -89,6 +89,11 @@ impl Neighbour for Container {
     fn see_to_its_end(&self) {}
 }
 
+/// Whether the marker in the spool says that the runner may have been started.
+pub fn may_have_run(places: &Places) -> bool {
+    marker::exists(&places.spool())
+}
+
 /// What this step waits with.
 struct Moment<'a> {
     clock: &'a dyn Clock,
