@@ -1,5 +1,6 @@
 //! What happens to the submitters of one experiment, drawn from a seed.
 
+use std::fmt;
 use std::time::Duration;
 
 use harness_test_cluster::fault::{Action, Answer};
@@ -29,7 +30,7 @@ pub(crate) struct Plan {
 }
 
 /// What befalls a run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) enum Misfortune {
     /// On the way to the API server or back.
     Network(Step, Action),
@@ -41,6 +42,20 @@ pub(crate) enum Misfortune {
     FewDescriptors(usize),
     /// No file may grow, as on a full disk.
     FullDisk,
+}
+
+/// Without the bytes of made-up answers.
+impl fmt::Debug for Misfortune {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.kind())?;
+        match self {
+            Self::Network(step, _) => write!(formatter, " at {step:?}"),
+            Self::Signal(_, _, at) => write!(formatter, " after {at:?}"),
+            Self::Pause(_, at, length) => write!(formatter, " after {at:?} for {length:?}"),
+            Self::FewDescriptors(count) => write!(formatter, ": {count}"),
+            Self::FullDisk => Ok(()),
+        }
+    }
 }
 
 /// Who is hit.
