@@ -35,7 +35,7 @@ pub(super) fn lines(raw: &str) -> String {
     raw.lines().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// Another program's standard error, which comes in pieces that end anywhere.
+/// Another program's output, which comes in pieces that end anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     /// The end of the piece before, as far as a command could begin in it.
@@ -43,14 +43,15 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// One piece for people: line feeds stay, and a prompt without one is shown at once.
+    /// One piece for people: line feeds and tabs stay, and a prompt without an end of line is shown at once.
     pub(super) fn piece(&mut self, raw: &str) -> String {
         let joined = format!("{}{raw}", self.end);
         let is_split = self.end.char_indices().any(|(index, _)| {
             !begins_command(&self.end[index..]) && begins_command(&joined[index..])
         });
         let start = joined.char_indices().rev().map(|(index, _)| index).take(2).last();
-        let lines = raw.split('\n').map(|line| text(line.trim_end_matches('\r')));
+        let columns = |line: &str| line.split('\t').map(text).collect::<Vec<_>>().join("\t");
+        let lines = raw.split('\n').map(|line| columns(line.trim_end_matches('\r')));
         let shown = lines.collect::<Vec<_>>().join("\n");
         joined[start.unwrap_or(0)..].clone_into(&mut self.end);
         if is_split { format!("\\{shown}") } else { shown }
@@ -180,6 +181,12 @@ mod tests {
                 whole.chars().map(|one| stream.piece(one.encode_utf8(&mut [0; 4]))).collect();
             check(whole, &single);
         }
+    }
+
+    #[test]
+    fn output_keeps_its_columns() {
+        let mut stream = Stream::default();
+        assert_eq!(stream.piece("a\tb\r\n\t::c\u{1b}\n"), "a\tb\n\t\\::c\\u{1b}\n");
     }
 
     #[test]
