@@ -275,7 +275,8 @@ mod tests {
         let mut resume = Resume::default();
         let lines = [(1, "a\n"), (2, "b\n"), (3, "c\n"), (4, "d\n")];
         assert_eq!(read(&mut resume, &node(&lines[2..3], None), 3), (b"c\n".to_vec(), false));
-        assert_eq!(read(&mut resume, &node(&lines, resume.since()), 3), (b"d\n".to_vec(), false));
+        let since = resume.since();
+        assert_eq!(read(&mut resume, &node(&lines, since), 3), (b"d\n".to_vec(), false));
     }
 
     #[test]
