@@ -249,7 +249,7 @@ pub(crate) fn noise(length: usize) -> Vec<u8> {
 }
 
 pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     loop {
         if let Some(found) = look() {
             return found;

@@ -155,7 +155,7 @@ pub(crate) fn snapshot() -> Requests {
 
 /// Waits until this is so, for at most a minute.
 pub(crate) fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     while !is_so() {
         assert!(Instant::now() < end, "waited for nothing");
         std::thread::sleep(Duration::from_millis(5));
