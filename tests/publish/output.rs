@@ -89,7 +89,7 @@ fn what_cannot_be_read_is_a_loss_and_named() {
     fs::create_dir(pod.path("output/shut")).unwrap();
     fs::write(pod.path("output/shut/inside"), "x").unwrap();
     for name in ["output/secret", "output/shut"] {
-        fs::set_permissions(pod.path(name), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(pod.path(name), fs::Permissions::from_mode(0o000)).unwrap();
     }
     // Root reads everything, unless it has no capabilities.
     let mut command = if rustix::process::getuid().is_root() {
