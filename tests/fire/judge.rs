@@ -1,8 +1,8 @@
 //! One experiment from its submission through the blow to its end, and what must hold whatever befell it.
 
-use std::thread;
 use std::time::Duration;
 
+use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::until;
 use serde_json::Value;
 
@@ -34,9 +34,12 @@ pub(crate) fn run(row: &Row, mut seed: Seed) {
     if !row.victim.is_a_rule() {
         way.arrive(&job);
         let go = way.permission(&job);
-        thread::sleep(seed.duration(HESITATION));
+        SystemClock.sleep(seed.duration(HESITATION));
         row.victim.strike(&way, &job, &mut seed);
-        way.release(go.as_deref());
+        if let Some(go) = go {
+            // The runner may be gone that it is for.
+            drop(std::fs::write(go, ""));
+        }
     }
     let (trial, registry) = way.end();
     let ended = trial.wait(job);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use harness_test_cluster::{SlowRegistry, node, until};
 use harness_test_store::{Action, Exchange, Requests};
+use rustix::process::Pid;
 
 use crate::kit::{PATIENCE, shell_image};
 use crate::trial::{Trial, store};
@@ -70,10 +71,9 @@ impl Moment {
             registry = Some(slow);
         }
         let action = match self {
-            Self::Staging => Some(Action::DelayResponse(HELD)),
             Self::BeforeThePut => Some(Action::DelayRequest(HELD)),
             Self::InThePut => Some(Action::PauseRequest(FIRST_PART, HELD)),
-            Self::AfterThePut => Some(Action::DelayResponse(HELD)),
+            Self::Staging | Self::AfterThePut => Some(Action::DelayResponse(HELD)),
             Self::Greeting | Self::Running | Self::Packing => None,
         };
         if let Some(action) = action.filter(|_| held) {
@@ -98,7 +98,7 @@ impl Way {
         let arrived = match self.moment {
             Moment::Staging => self.requested("snapshot", |_| true),
             Moment::Greeting => until(PATIENCE, || {
-                let root = publish(job).map(|process| process.as_raw_nonzero());
+                let root = publish(job).map(Pid::as_raw_nonzero);
                 root.is_some_and(|root| {
                     Path::new(&format!("/proc/{root}/root/harness/control/run.sock")).exists()
                 })
@@ -110,13 +110,6 @@ impl Way {
             Moment::AfterThePut => self.requested("result", |put| put.answered == Some(200)),
         };
         assert!(arrived, "it never came to it: {}", kit.kubectl(&["describe", "pods"]));
-    }
-
-    /// Lets the runner go on that was held; it may be gone.
-    pub(crate) fn release(&self, go: Option<&Path>) {
-        if let Some(go) = go {
-            drop(std::fs::write(go, ""));
-        }
     }
 
     /// Where the runner that is held looks for permission.

@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
+use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::{Container, node, until};
 use harness_test_store::Action;
 use rustix::process::{Pid, Signal, kill_process};
@@ -75,7 +75,7 @@ fn away(
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     stop().unwrap();
-    thread::sleep(seed.duration(AWAY));
+    SystemClock.sleep(seed.duration(AWAY));
     start().unwrap();
 }
 

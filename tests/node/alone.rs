@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use harness::clock::{Clock as _, SystemClock};
+
 use crate::common::find;
 use crate::kit::{harness_image, harness_image_trusting, shell_image};
 use crate::trial::{Trial, store};
@@ -20,6 +22,7 @@ fn the_image_s_own_certificates_are_trusted() {
     let ended = trial.run();
     ended.assert(0, "succeeded", "succeeded");
     assert_eq!(ended.archive().text("done"), "done\n");
+    ended.verify_with_cluster(&ended.result().unwrap());
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn there_is_no_time_zone_but_utc() {
     let ended = trial.run();
     ended.assert(0, "succeeded", "succeeded");
     let archive = ended.archive();
-    let now = jiff::Timestamp::now();
+    let now = SystemClock.now();
     for place in ["/report/started_at", "/report/finished_at"] {
         let time = find(archive.run(), place).as_str().unwrap();
         let time: jiff::Timestamp = time.parse().unwrap();
