@@ -4,6 +4,7 @@
 //! outside, and nothing outlives the tests.
 #![cfg(test)]
 
+mod alone;
 #[path = "../kit/mod.rs"]
 mod common;
 mod endings;
