@@ -79,9 +79,13 @@ fn step_line(step: &StepStatus) -> String {
 
 /// What is going on, in one line: for progress and for logs.
 pub(super) fn in_one_line(status: &Status) -> String {
-    let left =
-        status.steps.iter().find_map(|step| step.left_seconds).or(status.times.job_left_seconds);
-    let left = left.map(|left| format!("; {} left", duration(left))).unwrap_or_default();
+    // What is left of a step is not what is left of everything.
+    let of_step = status.steps.iter().find_map(|step| step.left_seconds);
+    let left = match (of_step, status.times.job_left_seconds) {
+        (Some(left), _) => format!("; {} left", duration(left)),
+        (None, Some(left)) => format!("; the Job ends in {} at the latest", duration(left)),
+        (None, None) => String::new(),
+    };
     let sentence = neutral::text(&status.diagnosis.sentence);
     format!("{}: {sentence} [{}]{left}", status.phase.name(), status.diagnosis.category.name())
 }
