@@ -5,7 +5,7 @@ use super::derive::{Seen, diagnosis, reason_of};
 use super::report::{Basis, Diagnosis};
 use super::view::{Pod, State};
 use super::words::{cause, quoted, scheduler};
-use super::{image, pending, steps};
+use super::{image, pending, start, steps};
 use crate::execution::{self, Category as StepEnd, Reason, Step};
 
 /// What `publish` says of the end: out of the runner's reach.
@@ -141,11 +141,7 @@ fn killed_or_unstarted(seen: &Seen<'_>, pod: &Pod, step: Step) -> Option<Diagnos
     match pod.state(step.name()) {
         State::Terminated { exit_code, reason, message, .. } => match reason.as_str() {
             "OOMKilled" => Some(out_of_memory(seen, step)),
-            "StartError" | "ContainerCannotRun" => {
-                let sentence =
-                    format!("`{}` could not be started: {}", step.name(), cause(message));
-                Some(diagnosis(Category::CONTAINER_START, sentence, Basis::Container).of(step))
-            }
+            "StartError" | "ContainerCannotRun" => Some(start::error(step, message)),
             "ContainerStatusUnknown" => None,
             "Unknown" if step == Step::Publish && is_status_lost(pod, step) => {
                 let sentence = "the node lost how `publish` ended, and it did not say whether the result is published";

@@ -12,6 +12,7 @@ mod images;
 mod kit;
 mod pods;
 mod secluded;
+mod situations;
 mod stores;
 mod submitted;
 mod trial;
