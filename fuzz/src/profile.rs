@@ -2,7 +2,7 @@
 
 use harness::profile::Profile;
 
-use crate::common::{check_fault, check_problems};
+use crate::common::{check_fault, check_places};
 
 /// Any bytes are problems with places inside of them, or a profile that is the same after it was written down, as YAML
 /// and as JSON, and whose arithmetic of time holds.
@@ -10,7 +10,7 @@ pub fn profile(data: &[u8]) {
     let profile = match (Profile::parse(data), Profile::parse(data)) {
         (Err(problems), Err(again)) => {
             assert_eq!(problems, again);
-            return check_problems(&problems, data);
+            return check_places(&problems, data);
         }
         (Ok(profile), Ok(again)) => {
             assert_eq!(profile.digest(), again.digest());
