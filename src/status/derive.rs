@@ -3,6 +3,8 @@
 //! The Job's conditions alone decide whether it is over. Why it is as it is comes from what is most trustworthy
 //! among what is left, see [`Basis`].
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -10,7 +12,7 @@ use super::category::Category;
 use super::report::{
     Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, Times,
 };
-use super::view::{Event, Job, Pod, State};
+use super::view::{Event, Job, Pod, State, Workload};
 use super::words::{after, quoted, seconds_between};
 use super::{failure, pending, steps};
 use crate::execution::{Reason, Step};
@@ -34,8 +36,10 @@ pub struct Situation {
     pub job: Option<Value>,
     /// The pods with its labels; nothing where they may not be read.
     pub pods: Option<Vec<Value>>,
-    /// The events about the Job and its pods.
+    /// The events about the Job and its pods, those that are gone included.
     pub events: Vec<Value>,
+    /// What Kueue says of the Job, where it does.
+    pub workload: Option<Value>,
     /// The record, a `ConfigMap` of the Job's name.
     pub record: Option<Value>,
     /// The server's clock, or the local one where it does not say.
@@ -55,11 +59,31 @@ pub(super) struct Seen<'a> {
     pub(super) pods_are_known: bool,
     /// The newest first.
     pub(super) events: &'a [Event],
+    pub(super) workload: Option<&'a Workload>,
 }
 
 impl Seen<'_> {
     pub(super) fn pod(&self) -> Option<&Pod> {
         self.pods.first()
+    }
+
+    /// How many pods are known to have started the code: those that show it, and those that are gone and of which an event
+    /// tells.
+    pub(super) fn starts(&self) -> usize {
+        self.pods.iter().filter(|pod| has_run(pod)).count() + self.earlier_starts()
+    }
+
+    /// How many pods that are gone are known to have started the code.
+    pub(super) fn earlier_starts(&self) -> usize {
+        let of_run = format!("spec.containers{{{}}}", Step::Run.name());
+        let told = self.events.iter().filter(|it| it.reason == "Started" && it.part == of_run);
+        let told: BTreeSet<&str> = told.map(|event| event.about.as_str()).collect();
+        told.into_iter().filter(|uid| self.pods.iter().all(|pod| pod.uid != *uid)).count()
+    }
+
+    /// How often the queue took the Job back, as far as it says so.
+    pub(super) fn evictions(&self) -> i64 {
+        self.workload.map_or(0, |workload| workload.evictions)
     }
 
     /// The newest event about an object with one of these reasons.
@@ -110,8 +134,14 @@ pub fn derive(situation: &Situation) -> Status {
     let mut events: Vec<Event> =
         situation.events.iter().rev().take(MOST_EVENTS).map(Event::read).collect();
     events.sort_by_key(|event| std::cmp::Reverse(event.last));
-    let seen =
-        Seen { job: &job, pods: &pods, pods_are_known: situation.pods.is_some(), events: &events };
+    let workload = situation.workload.as_ref().map(Workload::read);
+    let seen = Seen {
+        job: &job,
+        pods: &pods,
+        pods_are_known: situation.pods.is_some(),
+        events: &events,
+        workload: workload.as_ref(),
+    };
     let (phase, diagnosis) = verdict(&seen);
     present(situation, &seen, phase, diagnosis)
 }
@@ -120,7 +150,7 @@ pub fn derive(situation: &Situation) -> Status {
 pub(super) fn brief(job: &Job, mut pods: Vec<Pod>, pods_are_known: bool) -> (Phase, Diagnosis) {
     pods.retain(|pod| pod.owner.is_empty() || pod.owner == job.uid);
     pods.sort_by(|one, other| (other.created, &other.name).cmp(&(one.created, &one.name)));
-    verdict(&Seen { job, pods: &pods, pods_are_known, events: &[] })
+    verdict(&Seen { job, pods: &pods, pods_are_known, events: &[], workload: None })
 }
 
 fn verdict(seen: &Seen<'_>) -> (Phase, Diagnosis) {
@@ -224,21 +254,20 @@ fn identity(job: &Job) -> Identity {
     }
 }
 
-/// Whether the code was started in any pod. Nobody knows of pods that are gone.
+/// Whether the code was started in any pod. Of pods that are gone only an event may tell, for an hour.
 fn run_started(seen: &Seen<'_>) -> RunStarted {
-    if seen.pods.iter().any(has_run) {
+    if seen.starts() > 0 {
         return RunStarted::Yes;
     }
     let job = seen.job;
     let was_never_started = job.started.is_none() && job.active == 0 && job.ended_pods == 0;
-    let had_been_started =
-        job.conditions.iter().any(|condition| condition.kind == "Suspended" && !condition.is_true);
-    let all_are_here = match seen.pods.len() {
-        0 => seen.pods_are_known && was_never_started && !had_been_started,
-        // One pod that is here is the only one unless the Job was stopped and resumed.
-        1 => !seen.pods[0].is_being_deleted && !had_been_started,
-        _ => false,
-    };
+    let all_are_here = !job.may_have_had_other_pods()
+        && match seen.pods.len() {
+            0 => seen.pods_are_known && was_never_started,
+            // One pod that is here is the only one.
+            1 => !seen.pods[0].is_being_deleted,
+            _ => false,
+        };
     if all_are_here && seen.pods.iter().all(has_provably_not_run) {
         RunStarted::Never
     } else {
@@ -247,7 +276,7 @@ fn run_started(seen: &Seen<'_>) -> RunStarted {
 }
 
 /// Whether the container of `run` was ever made.
-fn has_run(pod: &Pod) -> bool {
+pub(super) fn has_run(pod: &Pod) -> bool {
     let is_made = |it: &super::view::Container| {
         it.has_id || it.restarts > 0 || matches!(it.state, State::Running { .. })
     };
@@ -265,9 +294,14 @@ fn has_provably_not_run(pod: &Pod) -> bool {
 fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> {
     let job = seen.job;
     let mut remarks = Vec::new();
-    let runs = seen.pods.iter().filter(|pod| has_run(pod)).count();
+    let (runs, evictions) = (seen.starts(), seen.evictions());
     if runs > 1 {
         remarks.push(format!("the code was started in {runs} pods of this Job"));
+    } else if evictions > 0 && seen.earlier_starts() == 0 {
+        let times = if evictions == 1 { "once".to_owned() } else { format!("{evictions} times") };
+        remarks.push(format!(
+            "the queue took it back {times} after it had admitted it; its code may have been started each time"
+        ));
     } else if seen.pods.len() > 1 {
         remarks.push(format!("this Job has had {} pods; the newest is shown", seen.pods.len()));
     }
