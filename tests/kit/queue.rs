@@ -46,8 +46,8 @@ impl Place {
     pub(crate) fn hold_queue(&self, held: bool) {
         let policy = if held { "HoldAndDrain" } else { "None" };
         let path = format!("/apis/{QUEUE_GROUP}/clusterqueues/{}", self.namespace.name);
-        let patch = json!({"spec": {"stopPolicy": policy}});
-        let (status, answer) = self.cluster.admin_patch(&path, &patch);
+        let change = json!({"spec": {"stopPolicy": policy}});
+        let (status, answer) = self.cluster.admin_patch(&path, &change);
         assert_eq!(status, 200, "{answer:#}");
     }
 

@@ -10,6 +10,8 @@ mod endings;
 mod images;
 mod kit;
 mod pods;
+mod pruner;
+mod queued;
 mod secluded;
 mod stores;
 mod submitted;

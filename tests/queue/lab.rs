@@ -188,8 +188,8 @@ fn node() {
         let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady",
             "lastHeartbeatTime": now, "lastTransitionTime": now});
         let path = format!("/api/v1/nodes/{NODE}/status");
-        let patch = json!({"status": {"conditions": [ready]}});
-        shared().admin("PATCH", &path, Some(&patch))
+        let change = json!({"status": {"conditions": [ready]}});
+        shared().admin("PATCH", &path, Some(&change))
     };
     BEATS.call_once(|| {
         let (status, answer) =

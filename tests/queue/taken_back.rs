@@ -15,7 +15,7 @@ fn sentence(status: &Value) -> &str {
 fn running(lab: &Lab) -> (String, Value) {
     static PROTECTED: Once = Once::new();
     PROTECTED.call_once(|| {
-        drop(lab.kubectl_anywhere(&["apply", "-k", &format!("{MANIFESTS}/protection")]))
+        lab.kubectl_anywhere(&["apply", "-k", &format!("{MANIFESTS}/protection")]);
     });
     let label = json!({"metadata": {"labels": {"research.harness/admission": "enforced"}}});
     let path = format!("/api/v1/namespaces/{}", lab.namespace.name);

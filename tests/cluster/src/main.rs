@@ -71,7 +71,7 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Up { state, node: true, queue, .. } => up_node(state.as_deref(), queue),
         Command::Up { state, fsync, queue, .. } => {
-            up(state, &Options { fsync, ..Options::default() }, queue)
+            up(state.as_deref(), &Options { fsync, ..Options::default() }, queue)
         }
         Command::Down { state } => end_detached(&state),
         Command::Build { node, queue } => build(node, queue),
@@ -111,8 +111,8 @@ fn up_node(state: Option<&Path>, queue: bool) -> Result<()> {
     Ok(())
 }
 
-fn up(state: Option<PathBuf>, options: &Options, queue: bool) -> Result<()> {
-    let cluster = match &state {
+fn up(state: Option<&Path>, options: &Options, queue: bool) -> Result<()> {
+    let cluster = match state {
         Some(state) => ControlPlane::start_in(options, state)?,
         None => ControlPlane::start(options)?,
     };

@@ -71,6 +71,9 @@ impl ControlPlane {
         }
         let path = |name: &str| programs.path(name).display().to_string();
         self.kubectl_says(&["apply", "--server-side", "-f", &path("crd")])?;
+        // They are served a little after they are there.
+        let wait = ["wait", "--for=condition=Established", "customresourcedefinitions", "--all"];
+        self.kubectl_says(&[&wait[..], &["--timeout=180s"]].concat())?;
         let read = self.kubectl_says(&[
             "create",
             "--dry-run=client",
