@@ -110,6 +110,7 @@ fn alone(job: Value) -> Situation {
         job: Some(job),
         pods: None,
         events: Vec::new(),
+        workload: None,
         record: None,
         now: "2030-01-02T03:14:05Z".parse().expect("a time"),
         awaited_uid: None,

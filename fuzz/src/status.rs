@@ -23,6 +23,7 @@ pub fn status(data: &[u8]) {
         job: object("job"),
         pods: list("pods"),
         events: list("events").unwrap_or_default(),
+        workload: object("workload"),
         record: object("record"),
         now: "2030-01-02T03:14:05Z".parse().expect("a time"),
         awaited_uid: None,

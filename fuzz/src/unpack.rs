@@ -58,7 +58,7 @@ fn unpacked(archive: &[u8]) -> Outcome {
     let (path, target) = (base.path().join("archive"), base.path().join("inputs"));
     fs::write(&path, archive).expect("it can be written");
     fs::write(base.path().join("beside"), "untouched").expect("it can be written");
-    let report = match unpack::unpack(&path, &target, Limits { bytes: LIMIT }) {
+    let report = match unpack::unpack(&path, &target, Limits::of_bytes(LIMIT)) {
         Ok(report) => Some(report),
         Err(UnpackError::Refused(why) | UnpackError::TooLarge(why)) => {
             check_shown(&why);

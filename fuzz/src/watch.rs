@@ -37,7 +37,9 @@ fn check_preamble(data: &[u8]) {
     match preamble(data) {
         Some(Preamble::Ready) => assert!(complete.split(|byte| *byte == b'\n').any(is_ready)),
         Some(Preamble::NotStarted(_)) => {}
-        Some(Preamble::Late | Preamble::Ended) => panic!("bytes cannot say that"),
+        Some(Preamble::Stopped | Preamble::Late | Preamble::Ended) => {
+            panic!("bytes cannot say that")
+        }
         None => assert!(!complete.split(|byte| *byte == b'\n').any(is_ready)),
     }
     let more = [data, b"\nStarting to serve on s\n"].concat();
