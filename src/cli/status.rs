@@ -40,7 +40,8 @@ pub(super) fn run(args: &StatusArgs) -> Result<Exit> {
         None => Ok(once(&connection, &*clock, &targets, args.output)),
         Some(stop) => {
             let waiting = Waiting { begun, limit, is_watching: args.watch, output: args.output };
-            let exits = follow_to_the_end(&clock, &options, connection, targets, waiting, &stop);
+            let exits =
+                follow_to_the_end(&clock, &options, Some(connection), targets, waiting, &stop);
             Ok(Exit::most_urgent(exits))
         }
     }
@@ -123,11 +124,11 @@ pub(super) struct Waiting {
     pub(super) output: StatusOutput,
 }
 
-/// Follows experiments to their end and gives an exit code for each.
+/// Follows experiments to their end, over this connection first if there is one, and gives an exit code for each.
 pub(super) fn follow_to_the_end(
     clock: &Arc<dyn Clock>,
     options: &ConnectOptions,
-    connection: Connection,
+    connection: Option<Connection>,
     targets: Vec<Target>,
     waiting: Waiting,
     stop: &Arc<AtomicBool>,

@@ -1,8 +1,9 @@
 //! `harness prediction dispatch submit`: every submission exactly once, one receipt each.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
@@ -69,6 +70,23 @@ impl Receipts {
 
 pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     input::check_standard_input(args.submissions.submissions.iter().chain(&args.signed))?;
+    let receipts = Receipts {
+        output: args.output,
+        fail_if_failed: args.fail_if_failed,
+        is_waiting: args.wait.is_some(),
+        exits: Mutex::default(),
+        targets: Mutex::default(),
+    };
+    let stop = submit(args, &receipts)?;
+    // A wait may last for days: by now the signed URLs have left this memory, and the kubectl that carried them is gone.
+    if let (Some(limit), Some(stop), DryRunMode::None) = (args.wait, stop, args.dry_run) {
+        wait(args, limit.0, &receipts, &stop);
+    }
+    Ok(receipts.exit())
+}
+
+/// Submits all; gives the request to stop, once it is heard.
+fn submit(args: &SubmitArgs, receipts: &Receipts) -> Result<Option<Arc<AtomicBool>>> {
     let profiles = profiles::load(&args.profiles)?;
     let sources = input::read_all(&args.submissions.submissions)?;
     let mut notes = Notes::default();
@@ -78,23 +96,34 @@ pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
         .map(|source| prepare(&source, args.signed.as_deref(), &mut notes))
         .collect::<Result<_>>()?;
     notes.finish();
-    let receipts = Receipts {
-        output: args.output,
-        fail_if_failed: args.fail_if_failed,
-        is_waiting: args.wait.is_some(),
-        exits: Mutex::default(),
-        targets: Mutex::default(),
-    };
-    let items = plan(&prepared, &profiles, args, &receipts);
+    let items = plan(&prepared, &profiles, args, receipts);
     match args.dry_run {
         DryRunMode::Client => {
             for item in &items {
                 receipts.done(&rehearsed_here(item, args));
             }
+            Ok(None)
         }
-        DryRunMode::None | DryRunMode::Server => submit_items(&items, args, &receipts)?,
+        DryRunMode::None | DryRunMode::Server if items.is_empty() => Ok(None),
+        DryRunMode::None | DryRunMode::Server => {
+            let stop = signals::stop_flag(signals::RECEIPTS)?;
+            submit_items(&items, args, receipts, &stop)?;
+            Ok(Some(stop))
+        }
     }
-    Ok(receipts.exit())
+}
+
+/// Waits as `status --wait` does, over a connection that may only read.
+fn wait(args: &SubmitArgs, limit: Option<Duration>, receipts: &Receipts, stop: &Arc<AtomicBool>) {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let options = connect::options(&args.cluster, Access::Watch, !reads_standard_input(args));
+    let output = match args.output {
+        ReceiptOutput::Text => StatusOutput::Text,
+        ReceiptOutput::Json => StatusOutput::Json,
+    };
+    let waiting = status::Waiting { begun: clock.boottime(), limit, is_watching: false, output };
+    let targets = receipts.take_targets();
+    receipts.ended(status::follow_to_the_end(&clock, &options, None, targets, waiting, stop));
 }
 
 /// Reads a submission and brings the signatures of `signed` to it.
@@ -212,20 +241,14 @@ fn rehearsed_here(item: &Item<'_>, args: &SubmitArgs) -> Receipt {
     Receipt::checked_here(turn, &plan, obstacles)
 }
 
-fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> Result<()> {
-    if items.is_empty() {
-        return Ok(());
-    }
-    let stop = signals::stop_flag(signals::RECEIPTS)?;
+fn submit_items(
+    items: &[Item<'_>],
+    args: &SubmitArgs,
+    receipts: &Receipts,
+    stop: &AtomicBool,
+) -> Result<()> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let reads_stdin = args
-        .submissions
-        .submissions
-        .iter()
-        .chain(&args.signed)
-        .any(|path| path.as_os_str() == STANDARD_INPUT);
-    let access = if args.wait.is_some() { Access::SubmitAndWatch } else { Access::Submit };
-    let options = connect::options(&args.cluster, access, !reads_stdin);
+    let options = connect::options(&args.cluster, Access::Submit, !reads_standard_input(args));
     let connection = match connect::open(&options, &clock)? {
         Ok(connection) => connection,
         Err(why) => {
@@ -244,7 +267,7 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> R
         Limits::default(),
         items,
         usize::from(args.jobs),
-        &stop,
+        stop,
         &done,
     );
     if stop.load(Ordering::Relaxed) {
@@ -253,20 +276,12 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> R
             "stopped; the receipts say what is known, and running the same command again is safe",
         );
     }
-    drop(progress);
-    if let (Some(limit), DryRunMode::None) = (args.wait, args.dry_run) {
-        let output = match args.output {
-            ReceiptOutput::Text => StatusOutput::Text,
-            ReceiptOutput::Json => StatusOutput::Json,
-        };
-        let waiting =
-            status::Waiting { begun: clock.boottime(), limit: limit.0, is_watching: false, output };
-        let targets = receipts.take_targets();
-        receipts.ended(status::follow_to_the_end(
-            &clock, &options, connection, targets, waiting, &stop,
-        ));
-    }
     Ok(())
+}
+
+fn reads_standard_input(args: &SubmitArgs) -> bool {
+    let mut files = args.submissions.submissions.iter().chain(&args.signed);
+    files.any(|path| path.as_os_str() == STANDARD_INPUT)
 }
 
 /// The Job of a receipt whose experiment is under way or over.

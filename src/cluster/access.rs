@@ -10,9 +10,7 @@ use super::request::Resource;
 pub enum Access {
     /// `submit`: create Jobs and Secrets, delete a Secret of its own.
     Submit,
-    /// `submit --wait`: submit, and then watch.
-    SubmitAndWatch,
-    /// `status`, `list` and `logs`: read only.
+    /// `status`, `list`, `logs`, and every wait: read only.
     Watch,
     /// `cancel` and `release`: end single Jobs.
     Operate,
@@ -50,7 +48,7 @@ impl Access {
     /// The value of `--reject-methods`.
     pub(crate) fn reject_methods(self) -> String {
         let more: &[&str] = match self {
-            Self::Submit | Self::SubmitAndWatch | Self::Prune => &["PATCH"],
+            Self::Submit | Self::Prune => &["PATCH"],
             Self::Watch => &["POST", "PATCH", "DELETE"],
             Self::Operate => &[],
         };
@@ -68,15 +66,6 @@ impl Access {
                 (ConfigMaps, Named),
                 (Jobs, Collection),
                 (Secrets, Collection),
-            ],
-            Self::SubmitAndWatch => &[
-                (Namespaces, Named),
-                (ConfigMaps, Named),
-                (Jobs, Collection),
-                (Secrets, Collection),
-                (Pods, Collection),
-                (Events, Collection),
-                (Workloads, Collection),
             ],
             Self::Watch => &[
                 (Jobs, Collection),
@@ -129,8 +118,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const ALL: [Access; 5] =
-        [Access::Submit, Access::SubmitAndWatch, Access::Watch, Access::Operate, Access::Prune];
+    const ALL: [Access; 4] = [Access::Submit, Access::Watch, Access::Operate, Access::Prune];
 
     #[test]
     fn submit_reaches_what_it_needs_and_no_more() {

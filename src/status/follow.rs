@@ -88,7 +88,11 @@ pub struct Session<'a> {
 }
 
 /// Follows every target to its end, over a connection that is there already.
-pub fn follow(session: Session<'_>, connection: Connection, targets: Vec<Target>) -> Vec<Followed> {
+pub fn follow(
+    session: Session<'_>,
+    connection: Option<Connection>,
+    targets: Vec<Target>,
+) -> Vec<Followed> {
     let deadline = session.limit.map(|limit| session.begun.saturating_add(limit));
     let entries = targets.into_iter().map(|target| Entry { target, status: None, end: None });
     let mut follower = Follower {
@@ -100,7 +104,9 @@ pub fn follow(session: Session<'_>, connection: Connection, targets: Vec<Target>
         failures: 0,
         outage: None,
     };
-    follower.plug(connection);
+    if let Some(connection) = connection {
+        follower.plug(connection);
+    }
     follower.run();
     let entries = follower.entries.into_iter();
     entries

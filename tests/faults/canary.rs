@@ -13,6 +13,7 @@ use harness_test_cluster::fault::{Action, Answer, FaultProxy};
 use harness_test_cluster::{is_running, until};
 use rustix::process::{Pid, Signal};
 
+use crate::kit::canary::holds;
 use crate::kit::process::{Started, descendants};
 use crate::kit::steps::Step;
 use crate::kit::{Harness, Place, Run, Sample, command, in_parallel, random_hex};
@@ -28,23 +29,6 @@ fn sample() -> Sample {
         serde_json::json!({ "If-None-Match": "*", "x-amz-meta-note": header });
     sample.markers.push(header);
     sample
-}
-
-/// A marker as it is, and as it stands in a Secret's `data` at any of the three offsets.
-fn spellings(marker: &str) -> Vec<String> {
-    let shifted = |skip: usize| {
-        let padded = format!("{}{marker}", "x".repeat(skip));
-        let encoded = BASE64_STANDARD.encode(padded);
-        let whole = encoded.trim_end_matches('=');
-        // The first and the last digits also depend on what stands around.
-        whole[4..whole.len() - 4].to_owned()
-    };
-    vec![marker.to_owned(), shifted(0), shifted(1), shifted(2)]
-}
-
-fn holds(text: &[u8], marker: &str) -> bool {
-    let found = |one: String| text.windows(one.len()).any(|window| window == one.as_bytes());
-    spellings(marker).into_iter().any(found)
 }
 
 /// Where in the running processes and below the folder a marker stands.

@@ -4,6 +4,7 @@
 
 #![allow(dead_code, unused_imports, reason = "each test target uses its own part")]
 
+pub(crate) mod canary;
 mod ended;
 mod manifests;
 mod place;

@@ -10,6 +10,7 @@ mod common;
 mod endings;
 mod images;
 mod kit;
+mod memory;
 mod pods;
 mod pruner;
 mod queued;
