@@ -38,7 +38,7 @@ use super::facts::{
 use crate::submit::record::Record;
 
 /// What bounds a protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// How many unclear answers are followed by another try.
     pub tries: u32,
@@ -53,7 +53,7 @@ impl Default for Limits {
 }
 
 /// What is to be done with an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Command {
     /// End it, and keep that it ran.
     Cancel,
@@ -72,7 +72,7 @@ pub enum Command {
 }
 
 /// Something to send. Several of one action are sent side by side.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Read the namespace.
     ReadNamespace,
@@ -143,7 +143,7 @@ pub enum Request {
 }
 
 /// What to do next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Wait, then send these side by side and come back with their facts in the same order.
     Send {
@@ -157,7 +157,7 @@ pub enum Action {
 }
 
 /// How it ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// Its end was asked for, and has not come yet.
     CancelRequested,
@@ -195,7 +195,7 @@ pub enum Ending {
 }
 
 /// What is known at the end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Conclusion {
     /// How it ended.
     pub ending: Ending,
@@ -212,7 +212,7 @@ pub struct Conclusion {
 }
 
 /// Where a protocol stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Phase {
     /// The namespace and the Job are read.
     Look,
@@ -249,7 +249,7 @@ enum Phase {
 }
 
 /// The state of one experiment's protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Protocol {
     command: Command,
     limits: Limits,
