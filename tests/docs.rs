@@ -16,7 +16,7 @@ use serde_json::Value;
 
 /// No more locked packages than this, of all targets and with those of the tests. Whoever raises it says in the
 /// commit which dependency was worth it.
-const MOST_LOCKED_PACKAGES: usize = 300;
+const MOST_LOCKED_PACKAGES: usize = 310;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

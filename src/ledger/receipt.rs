@@ -285,11 +285,18 @@ fn wording(
                 .to_owned(),
             None,
         ),
-        Ending::NotReleased(why) => (
-            Of::NotReleased,
-            format!("it is not proven that it never ran: {why}; nothing was removed"),
-            NEW_ATTEMPT,
-        ),
+        Ending::NotReleased(why) => {
+            let what_remains = match (&conclusion.record, conclusion.secrets.as_slice()) {
+                (Some(_), _) => "its record stands",
+                (None, []) => "nothing was removed",
+                (None, _) => "its Secrets are gone; submitting it again creates its Secret anew",
+            };
+            (
+                Of::NotReleased,
+                format!("it is not proven that it never ran: {why}; {what_remains}"),
+                NEW_ATTEMPT,
+            )
+        }
         Ending::Pruned => (
             Of::Pruned,
             format!(

@@ -11,7 +11,8 @@
 //! * a Job is deleted only with a [`Licence`]: its record was read back, or it is proven that it never ran;
 //! * Secrets go before the Job, so that a Job that lands late finds none and cannot run;
 //! * a Secret is deleted only if it was listed while that very Job still stood, so that it is none of a later one;
-//! * every delete names the UID, every patch the UID and the version that it was decided on;
+//! * every delete names the UID, every patch the UID and the version that it was decided on; a Job that never ran is
+//!   deleted in the version that still proves it, after its last Secret is gone;
 //! * after every effect the server is read again, and what that shows decides: so a command that was stopped at any
 //!   point, or runs twice at the same time, goes on from what is there.
 //!
@@ -137,6 +138,8 @@ pub enum Request {
     DeleteJob {
         /// The Job's UID.
         uid: String,
+        /// The Job's version, where nothing may have happened to it since it was read.
+        resource_version: Option<String>,
         /// What allows it.
         licence: Licence,
     },
@@ -236,10 +239,14 @@ enum Phase {
     Reread(Licence, Vec<SecretFact>),
     /// Secrets are on their way out.
     RemoveSecrets(Licence, Vec<String>),
+    /// No Secret is left: does the Job still prove that it never ran?
+    LastLook(Licence),
     /// The Job is on its way out.
     RemoveJob(Licence),
     /// Is the Job gone?
     ConfirmGone(Licence),
+    /// The Job is gone: has somebody recorded it meanwhile?
+    ConfirmFree,
     /// A sweep lists the Secrets.
     SweepList,
     /// A sweep reads the Job.
@@ -340,6 +347,10 @@ impl Protocol {
                 let facts = [first, second, third].into_iter().flatten().chain(all);
                 self.secrets_removed(licence, &names, facts, now)
             }
+            (Phase::LastLook(licence), Some(Fact::Job(job)), ..) => {
+                self.looked_last(licence, job, now)
+            }
+            (Phase::ConfirmFree, Some(Fact::Record(record)), ..) => self.is_free(record, now),
             (Phase::RemoveJob(licence), Some(Fact::Effect(effect)), ..) => {
                 self.job_answered(licence, effect)
             }

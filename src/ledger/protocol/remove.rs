@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::end::unclear;
 use super::{Action, Command, Ending, Licence, Phase, Protocol, Request, effects, send};
-use crate::ledger::facts::{Effect, Fact, JobFact, Moment, Reading, SecretFact};
+use crate::ledger::evidence;
+use crate::ledger::facts::{Effect, Fact, JobFact, Moment, Reading, RecordFact, SecretFact};
 
 /// So many Secrets are deleted side by side.
 const SIDE_BY_SIDE: usize = 8;
@@ -27,10 +28,13 @@ impl Protocol {
             Ok(secrets) => secrets.unwrap_or_default(),
         };
         let Some(job) = &self.job else { return self.look(Duration::ZERO) };
+        if secrets.is_empty() && licence.is_recorded() {
+            let uid = job.uid.clone();
+            return self.remove_job(Request::DeleteJob { uid, resource_version: None, licence });
+        }
         if secrets.is_empty() {
-            let request = Request::DeleteJob { uid: job.uid.clone(), licence };
-            self.phase = Phase::RemoveJob(licence);
-            return self.attempt("deleting the Job", vec![request]);
+            self.phase = Phase::LastLook(licence);
+            return send(vec![Request::ReadJob]);
         }
         self.phase = Phase::Reread(licence, secrets);
         send(vec![Request::ReadJob])
@@ -51,6 +55,9 @@ impl Protocol {
         };
         if let Some(action) = self.overtaken(job.as_ref()) {
             return action;
+        }
+        if let Some(why) = job.as_ref().and_then(|job| no_longer_proven(licence, job)) {
+            return self.end(Ending::NotReleased(why));
         }
         let (leaving, standing): (Vec<_>, Vec<_>) =
             secrets.iter().partition(|secret| secret.is_terminating);
@@ -101,6 +108,37 @@ impl Protocol {
         self.worst(effects.into_iter().filter(|effect| !gone(effect)).collect())
     }
 
+    /// A queue that stops and starts the Job gives it another pod, which may have run by now. Without a Secret none
+    /// can start any more, so the Job as it is read here is the proof, and it goes in no other version.
+    pub(super) fn looked_last(
+        &mut self,
+        licence: Licence,
+        reading: Reading<JobFact>,
+        now: &Moment,
+    ) -> Action {
+        let again = || vec![Request::ReadJob];
+        let job = match self.read("reading the Job", reading, again, now) {
+            Err(action) => return action,
+            Ok(job) => job,
+        };
+        if let Some(action) = self.overtaken(job.as_ref()) {
+            return action;
+        }
+        let Some(job) = job else { return self.look(Duration::ZERO) };
+        if let Some(why) = no_longer_proven(licence, &job) {
+            return self.end(Ending::NotReleased(why));
+        }
+        let (uid, version) = (job.uid, Some(job.resource_version));
+        self.remove_job(Request::DeleteJob { uid, resource_version: version, licence })
+    }
+
+    fn remove_job(&mut self, request: Request) -> Action {
+        if let Request::DeleteJob { licence, .. } = &request {
+            self.phase = Phase::RemoveJob(*licence);
+        }
+        self.attempt("deleting the Job", vec![request])
+    }
+
     pub(super) fn job_answered(&mut self, licence: Licence, effect: Effect<()>) -> Action {
         // Whatever was answered, the server is read.
         let _ = self.worst(vec![effect]);
@@ -121,10 +159,7 @@ impl Protocol {
         };
         let Some(job) = self.job.clone() else { return self.look(Duration::ZERO) };
         match found {
-            None => {
-                let ending = self.done();
-                self.end(ending)
-            }
+            None => self.done(),
             Some(found) if found.uid != job.uid => {
                 self.remark(if licence.is_recorded() {
                     "another Job of the same name has come since: it finds no Secret and cannot run, and the record \
@@ -132,8 +167,7 @@ impl Protocol {
                 } else {
                     "the experiment was submitted again meanwhile"
                 });
-                let ending = self.done();
-                self.end(ending)
+                self.done()
             }
             Some(found) => self.still_there(licence, found, now),
         }
@@ -162,18 +196,46 @@ impl Protocol {
             return None;
         }
         self.remark("somebody else removed the Job meanwhile");
-        let ending = self.done();
-        Some(self.end(ending))
+        Some(self.done())
     }
 
-    fn done(&self) -> Ending {
+    fn done(&mut self) -> Action {
         match self.command {
-            Command::Cancel => Ending::Cancelled,
-            Command::Release => Ending::Released,
-            Command::Prune { .. } => Ending::Pruned,
-            Command::Sweep { .. } => Ending::Swept,
+            Command::Cancel => self.end(Ending::Cancelled),
+            Command::Release => {
+                self.phase = Phase::ConfirmFree;
+                send(vec![Request::ReadRecord])
+            }
+            Command::Prune { .. } => self.end(Ending::Pruned),
+            Command::Sweep { .. } => self.end(Ending::Swept),
         }
     }
+
+    /// A prune at the same time may have recorded the Job, and then its identity is not free.
+    pub(super) fn is_free(&mut self, reading: Reading<RecordFact>, now: &Moment) -> Action {
+        let again = || vec![Request::ReadRecord];
+        match self.read("reading the record", reading, again, now) {
+            Err(action) => action,
+            Ok(None) => self.end(Ending::Released),
+            Ok(Some(found)) => {
+                self.record = found.record.ok();
+                self.end(Ending::NotReleased(
+                    "it was recorded meanwhile, and a record is for ever".to_owned(),
+                ))
+            }
+        }
+    }
+}
+
+/// Why a Job that was proven never to have run may have had another pod since.
+fn no_longer_proven(licence: Licence, job: &JobFact) -> Option<String> {
+    if licence.is_recorded() {
+        return None;
+    }
+    evidence::traceable(job).err().or_else(|| {
+        job.is_suspended
+            .then(|| "it was suspended meanwhile and may start at any moment".to_owned())
+    })
 }
 
 /// The requests that delete these Secrets, and their names.
