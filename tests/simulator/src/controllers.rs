@@ -166,9 +166,11 @@ fn pod_lives(
     if has_passed(server, &pod["status"]["startTime"], &pod["spec"]["activeDeadlineSeconds"]) {
         server.change(CLUSTER, Resource::Pods, pod_name, |pod| {
             pod["status"]["phase"] = "Failed".into();
-            let run = if has_run { json!({ "terminated": {} }) } else { json!({ "waiting": {} }) };
-            pod["status"]["containerStatuses"][0]["name"] = "run".into();
-            pod["status"]["containerStatuses"][0]["state"] = run;
+            pod["status"]["containerStatuses"] = if has_run {
+                json!([{ "name": "run", "containerID": "containerd://1", "state": { "terminated": {} } }])
+            } else {
+                json!([{ "name": "run", "state": { "waiting": {} } }])
+            };
         });
         return Some("the pod's deadline passed");
     }
