@@ -3,6 +3,11 @@
 use std::process::ExitCode;
 
 use harness::{cli, cluster::guard};
+use zeroizing_alloc::ZeroAlloc;
+
+/// Signed URLs pass through parsers, encoders and buffers of libraries; whatever holds one is cleared when it is freed.
+#[global_allocator]
+static ALLOCATOR: ZeroAlloc<std::alloc::System> = ZeroAlloc(std::alloc::System);
 
 fn main() -> ExitCode {
     let mut argv = std::env::args_os();

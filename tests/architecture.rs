@@ -242,10 +242,16 @@ fn the_clock_imports_nothing() {
 
 #[test]
 fn each_effect_has_one_home() {
-    // The pod has no kubectl and the operator's machine no runner: each has a home of its own, with other rules.
+    // The pod has no kubectl and the operator's machine no runner: each has a home of its own, with other rules. Without
+    // a cluster `run` is a child.
     assert_only(
         &["Command::new", ".spawn()"],
-        &["cluster/process.rs", "cluster/guard.rs", "execution/run/process.rs"],
+        &[
+            "cluster/process.rs",
+            "cluster/guard.rs",
+            "execution/run/process.rs",
+            "execution/execute/child.rs",
+        ],
     );
     assert_only(
         &["SystemTime", "Instant::now", "Timestamp::now", "clock_gettime", "thread::sleep"],

@@ -18,6 +18,9 @@ use serde_json::Value;
 /// commit which dependency was worth it.
 const MOST_LOCKED_PACKAGES: usize = 310;
 
+/// Pages whose claims name the tests that show them, as `target::name`.
+const CLAIMS: [&str; 1] = ["docs/security.md"];
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -230,6 +233,40 @@ fn every_link_between_documents_leads_somewhere() {
         }
     }
     assert!(checked > 20, "only {checked} links were found");
+}
+
+/// The tests of a target: those in `tests/TARGET.rs` or `tests/TARGET/`, or `lib`'s.
+fn has_test(target: &str, name: &str) -> bool {
+    let places = match target {
+        "lib" => vec![root().join("src")],
+        target => {
+            vec![root().join("tests").join(target), root().join(format!("tests/{target}.rs"))]
+        }
+    };
+    let mut open: Vec<PathBuf> = places.into_iter().filter(|place| place.exists()).collect();
+    let head = format!("fn {name}() {{");
+    while let Some(place) = open.pop() {
+        if place.is_dir() {
+            open.extend(fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()));
+        } else if fs::read_to_string(&place).is_ok_and(|text| text.contains(&head)) {
+            return true;
+        }
+    }
+    false
+}
+
+#[test]
+fn every_test_that_a_claim_rests_on_exists() {
+    for page in CLAIMS {
+        let document = text(page);
+        let words = document.split('`').skip(1).step_by(2);
+        let tests: Vec<_> = words.filter_map(|word| word.split_once("::")).collect();
+        assert!(tests.len() > 1, "{page} names no test");
+        for (target, name) in tests {
+            let is_pattern = (target, name) == ("target", "name");
+            assert!(is_pattern || has_test(target, name), "{page}: {target}::{name}");
+        }
+    }
 }
 
 #[test]

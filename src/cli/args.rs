@@ -2,6 +2,7 @@
 
 mod cluster;
 mod evidence;
+mod execute;
 mod follow;
 mod ledger;
 mod pod;
@@ -15,6 +16,7 @@ use jiff::Timestamp;
 use crate::submission::{AttemptId, MissionId, Namespace, Sha256Digest};
 pub use cluster::*;
 pub use evidence::*;
+pub use execute::*;
 pub use follow::*;
 pub use ledger::*;
 pub use pod::*;
@@ -67,6 +69,8 @@ pub enum PredictionCommand {
     Run(RunArgs),
     /// In the pod: pack what the runner left, and create the result object
     Publish(Box<PublishArgs>),
+    /// Without a cluster: fetch the inputs, start a command of this machine as the runner, and publish, each as in the pod
+    Execute(Box<ExecuteArgs>),
 }
 
 /// The commands on the operator's side
@@ -327,6 +331,8 @@ pub enum SchemaName {
     Evidence,
     /// What `evidence verify -o json` prints
     Verification,
+    /// What `prediction execute -o json` prints
+    Execution,
 }
 
 /// Print a completion script

@@ -17,6 +17,7 @@ pub fn codes() -> Vec<&'static Code> {
     codes.extend(profile::CODES);
     codes.extend(render::codes());
     codes.extend(submit::batch::CODES);
+    codes.extend(execution::execute::CODES);
     codes.sort_by_key(|code| code.name);
     codes
 }

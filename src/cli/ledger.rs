@@ -157,7 +157,7 @@ fn open(
     access: Access,
     stdin_is_free: bool,
 ) -> Result<Result<Connected, String>> {
-    let stop = signals::stop_flag()?;
+    let stop = signals::stop_flag(signals::RECEIPTS)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let opened = connect::open(&connect::options(cluster, access, stdin_is_free), &clock)?;
     Ok(opened.map(|connection| (connection, stop)))

@@ -241,8 +241,6 @@ fn has_not_begun(status: &Status, step: Step) -> bool {
 struct Output {
     printed: u64,
     stream: neutral::Stream,
-    /// The begin of a character whose end has not come yet.
-    held: Vec<u8>,
     ends_a_line: bool,
 }
 
@@ -257,14 +255,7 @@ impl Output {
             terminal::raw(piece);
             return;
         }
-        self.held.extend_from_slice(piece);
-        let whole = match std::str::from_utf8(&self.held) {
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            _ => self.held.len(),
-        };
-        let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
-        self.held.drain(..whole);
-        terminal::raw(self.stream.piece(&text).as_bytes());
+        terminal::raw(self.stream.bytes(piece).as_bytes());
     }
 
     /// A prompt of the shell must not stand behind the last line.

@@ -5,6 +5,8 @@
 pub mod args;
 mod completions;
 mod connect;
+mod execute;
+mod executions;
 pub mod exit;
 mod explain;
 mod init;
@@ -77,6 +79,9 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Prediction(PredictionCommand::Run(options)) => return run::run(options).into(),
         Command::Prediction(PredictionCommand::Publish(options)) => {
             return publish::run(options).into();
+        }
+        Command::Prediction(PredictionCommand::Execute(options)) => {
+            return execute::run(options).into();
         }
         Command::Evidence(EvidenceCommand::Verify(options)) => verify::run(options),
         Command::Init(options) => init::run(options),

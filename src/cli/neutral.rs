@@ -40,9 +40,23 @@ pub(super) fn lines(raw: &str) -> String {
 pub(super) struct Stream {
     /// The end of the piece before, as far as a command could begin in it.
     end: String,
+    /// The begin of a character whose end has not come yet.
+    held: Vec<u8>,
 }
 
 impl Stream {
+    /// One piece of bytes for people, with all whole characters that came so far.
+    pub(super) fn bytes(&mut self, raw: &[u8]) -> String {
+        self.held.extend_from_slice(raw);
+        let whole = match std::str::from_utf8(&self.held) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.held.len(),
+        };
+        let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
+        self.held.drain(..whole);
+        self.piece(&text)
+    }
+
     /// One piece for people: line feeds stay, and a prompt without one is shown at once.
     pub(super) fn piece(&mut self, raw: &str) -> String {
         let joined = format!("{}{raw}", self.end);

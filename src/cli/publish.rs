@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::args::PublishArgs;
 use super::step;
 use crate::clock::{Clock, SystemClock};
-use crate::execution::evidence::{Facts, Pod};
-use crate::execution::publish::{self, Settings, Target};
+use crate::execution::evidence::{Facts, Origin, Pod};
+use crate::execution::pod_start::Begun;
+use crate::execution::publish::{self, Container, Settings, Target};
 use crate::execution::store::Store;
-use crate::execution::{Category, Places, Reason, Step};
+use crate::execution::{Category, Places, Reason, Step, Urls};
 
 /// Publishes; returns the exit code of the step.
 pub(super) fn run(options: &PublishArgs) -> u8 {
@@ -18,7 +19,7 @@ pub(super) fn run(options: &PublishArgs) -> u8 {
         |reason| reason,
         |(settings, target, store, stop)| {
             let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-            publish::publish(&settings, target, store, &clock, &stop)
+            publish::publish(&settings, target, store, &Container, &clock, &stop)
         },
     );
     step::finish(&reason, &options.termination_log)
@@ -35,7 +36,7 @@ fn prepare(options: &PublishArgs) -> Result<Prepared, Reason> {
         )
     })?;
     let places = Places::below(&options.root);
-    let target = Target::read(&places.urls())?;
+    let target = Target::read(&Urls::Files(places.urls()))?;
     let store = Store::open(&step::store_settings())
         .map_err(|error| environment(&error.to_string(), error.remedy()))?;
     let settings = Settings {
@@ -44,27 +45,28 @@ fn prepare(options: &PublishArgs) -> Result<Prepared, Reason> {
         publication: Duration::from_secs(options.publication),
         output_bytes: options.output_size,
         places,
+        begun: Begun::WithThePod,
     };
     Ok((settings, target, store, stop))
 }
 
 fn facts(options: &PublishArgs) -> Facts {
     let text = |name| variable(name).unwrap_or_default();
+    let pod = Pod {
+        job_uid: text("HARNESS_JOB_UID"),
+        namespace: text("HARNESS_NAMESPACE"),
+        name: text("HARNESS_POD_NAME"),
+        uid: text("HARNESS_POD_UID"),
+        node: text("HARNESS_NODE_NAME"),
+    };
     Facts {
+        origin: Origin::Pod { image: options.image.clone(), pod },
         expectation: options.expectation.expectation(),
         attempt_id: options.attempt_id.as_str().to_owned(),
-        image: options.image.clone(),
         profile: options.profile.clone(),
         profile_digest: options.profile_digest,
         result_identity: options.result_identity,
         submission_digest: options.submission_digest,
-        pod: Pod {
-            job_uid: text("HARNESS_JOB_UID"),
-            namespace: text("HARNESS_NAMESPACE"),
-            name: text("HARNESS_POD_NAME"),
-            uid: text("HARNESS_POD_UID"),
-            node: text("HARNESS_NODE_NAME"),
-        },
     }
 }
 

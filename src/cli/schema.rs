@@ -26,6 +26,7 @@ fn text(name: SchemaName) -> &'static str {
         SchemaName::Ledger => include_str!("../../schemas/ledger.json"),
         SchemaName::Evidence => include_str!("../../schemas/evidence.json"),
         SchemaName::Verification => include_str!("../../schemas/verification.json"),
+        SchemaName::Execution => include_str!("../../schemas/execution.json"),
     }
 }
 

@@ -14,8 +14,13 @@ use signal_hook::iterator::Signals;
 use super::terminal::{self, Tone};
 use crate::cluster::guard;
 
-/// A flag that becomes true at the first signal.
-pub(super) fn stop_flag() -> Result<Arc<AtomicBool>> {
+/// What is said by commands that send changes and print receipts.
+pub(super) const RECEIPTS: &str =
+    "stopping after the answers that are under way; a second signal ends at once, without receipts";
+
+/// A flag that becomes true at the first signal, at which `first` is said: an answer may take seconds, and silence would
+/// invite the second signal, which costs what the first would still give.
+pub(super) fn stop_flag(first: &'static str) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let handled: Vec<i32> = guard::not_ignored([SIGINT, SIGTERM, SIGHUP]).collect();
     for &signal in &handled {
@@ -24,18 +29,14 @@ pub(super) fn stop_flag() -> Result<Arc<AtomicBool>> {
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .context("cannot handle signals")?;
     }
-    tell_of_the_first(Signals::new(&handled).context("cannot handle signals")?)?;
+    tell_of_the_first(Signals::new(&handled).context("cannot handle signals")?, first)?;
     Ok(stop)
 }
 
-/// An answer may take seconds, and silence would invite the second signal, which costs the receipts.
-fn tell_of_the_first(mut signals: Signals) -> Result<()> {
+fn tell_of_the_first(mut signals: Signals, first: &'static str) -> Result<()> {
     let tell = move || {
         if signals.forever().next().is_some() {
-            terminal::say(
-                Tone::Note,
-                "stopping after the answers that are under way; a second signal ends at once, without receipts",
-            );
+            terminal::say(Tone::Note, first);
         }
     };
     std::thread::Builder::new()

@@ -16,6 +16,17 @@ use crate::execution::{Category, Reason, store};
 pub(super) fn finish(reason: &Reason, termination_log: &Path) -> u8 {
     // The kubelet makes the file before the container starts; elsewhere there may be none, and the line is enough.
     let written = fs::write(termination_log, reason.to_json());
+    say(reason);
+    if let Err(error) = written {
+        let place = termination_log.display();
+        let text = format!("cannot write the termination message {place}: {error}");
+        terminal::say(Tone::Warning, &neutral::lines(&text));
+    }
+    reason.category.exit_code()
+}
+
+/// Says how a step ended, for people.
+pub(super) fn say(reason: &Reason) {
     let tone = if reason.category == Category::Succeeded { Tone::Note } else { Tone::Error };
     let step = reason.step.name();
     let mut text = format!("{step}: {}: {}", reason.category.name(), reason.sentence);
@@ -24,12 +35,6 @@ pub(super) fn finish(reason: &Reason, termination_log: &Path) -> u8 {
         text.push_str(&reason.remedy);
     }
     terminal::say(tone, &neutral::lines(&text));
-    if let Err(error) = written {
-        let place = termination_log.display();
-        let text = format!("cannot write the termination message {place}: {error}");
-        terminal::say(Tone::Warning, &neutral::lines(&text));
-    }
-    reason.category.exit_code()
 }
 
 /// A flag that becomes true when the kubelet, or a person, asks the step to stop.

@@ -23,12 +23,12 @@ use crate::submit::receipt::Turn;
 use crate::submit::{Intent, Limits, Receipt, ReceiptOutcome};
 
 /// A submission with its signatures, or what is wrong with it.
-struct Prepared {
-    source: String,
-    submission: Option<Submission>,
-    problems: Vec<Problem>,
+pub(super) struct Prepared {
+    pub(super) source: String,
+    pub(super) submission: Option<Submission>,
+    pub(super) problems: Vec<Problem>,
     /// Where the problems are, if not in the submission.
-    overlay: Option<String>,
+    pub(super) overlay: Option<String>,
 }
 
 /// Prints each receipt as it comes and keeps only what it means for the exit code, and what is to be waited for.
@@ -97,7 +97,12 @@ pub(super) fn run(args: &SubmitArgs) -> Result<Exit> {
     Ok(receipts.exit())
 }
 
-fn prepare(source: &Source, signed: Option<&Path>, notes: &mut Notes) -> Result<Prepared> {
+/// Reads a submission and brings the signatures of `signed` to it.
+pub(super) fn prepare(
+    source: &Source,
+    signed: Option<&Path>,
+    notes: &mut Notes,
+) -> Result<Prepared> {
     let prepared = |submission, problems, overlay| Prepared {
         source: source.name.clone(),
         submission,
@@ -211,7 +216,7 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> R
     if items.is_empty() {
         return Ok(());
     }
-    let stop = signals::stop_flag()?;
+    let stop = signals::stop_flag(signals::RECEIPTS)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let reads_stdin = args
         .submissions

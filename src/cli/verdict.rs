@@ -139,6 +139,9 @@ pub(super) fn summary(
     }
     scope.extend(asked.map(Asked::scope));
     let advice = match asked {
+        None if statement.is_local() => {
+            "\nIt says that the image was not run and no cluster was there; nobody but its maker vouches for that or for the rest."
+        }
         None => {
             "\nWho made it is stated only: with `--context` and `-n` the cluster is asked as well."
         }
@@ -147,13 +150,18 @@ pub(super) fn summary(
         }
         Some(_) => "",
     };
+    let job = if statement.is_local() {
+        format!("none; made by `harness prediction execute` with the command {:?}", run.command)
+    } else {
+        run.pod.job_uid.clone()
+    };
     neutral::lines(&format!(
         "{result}: {}\n\
          attempt     {}\n\
          mission     {}\n\
          outcome     {}\n\
          files       {} in {} bytes\n\
-         job         {}\n\
+         job         {job}\n\
          submission  {}\n\
          result      {digest}\n\
          evidence    {evidence}{advice}",
@@ -163,7 +171,6 @@ pub(super) fn summary(
         run.outcome.name(),
         statement.subject.len(),
         run.output.bytes,
-        run.pod.job_uid,
         run.submission_digest,
     ))
 }

@@ -22,6 +22,10 @@ use crate::render::{self, identity};
 use crate::status::{self, ReadError, Status, read::Target};
 use crate::submission::{Sha256Digest, Submission};
 
+/// What is said when a cluster is to vouch for a result that says itself that none made it.
+const LOCAL: &str = "it says that `harness prediction execute` made it on somebody's machine, without a cluster, so no Job \
+can vouch for it and none was asked about; leave out the cluster, or submit the experiment under a new attempt_id";
+
 /// What was read of a result.
 struct Looked {
     statement: Option<Statement>,
@@ -99,6 +103,10 @@ fn ask(looked: &mut Looked, cluster: &ClusterArgs, stdin_is_free: bool) -> Resul
     let (Some(statement), Some((result, evidence))) = (&looked.statement, looked.digests) else {
         return Ok(());
     };
+    if statement.is_local() {
+        looked.findings.push(LOCAL.to_owned());
+        return Ok(());
+    }
     let stated = &statement.predicate.harness_run.result_identity;
     let Ok(identity) = Sha256Digest::parse(stated) else {
         looked.findings.push("its result identity is no digest, so no Job can be its".to_owned());

@@ -1,6 +1,7 @@
 //! One `kubectl proxy`, from its command line to its end.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read as _};
 use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt as _;
@@ -39,7 +40,24 @@ pub(super) struct Proxy {
     stderr: Tail,
     grace: Duration,
     // Dropped last: the folder goes when kubectl has gone.
-    folder: TempDir,
+    folder: Folder,
+}
+
+/// The private folder of the socket.
+struct Folder(TempDir);
+
+impl Folder {
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// Without opening anything: a walk through it, as `TempDir` makes it, fails where no descriptor is left.
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(socket_in(self.path()));
+        let _ = fs::remove_dir(self.path());
+    }
 }
 
 impl Proxy {
@@ -279,17 +297,17 @@ fn is_dns_label(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
-fn make_folder(candidates: &[PathBuf]) -> Result<TempDir, ConnectError> {
+fn make_folder(candidates: &[PathBuf]) -> Result<Folder, ConnectError> {
     let mut tried = Vec::new();
     for candidate in candidates {
         let made = std::path::absolute(candidate).and_then(|candidate| {
             tempfile::Builder::new()
                 .prefix("harness-")
                 .rand_bytes(8)
-                .permissions(std::fs::Permissions::from_mode(0o700))
+                .permissions(fs::Permissions::from_mode(0o700))
                 .tempdir_in(candidate)
         });
-        match made {
+        match made.map(Folder) {
             Ok(folder) => {
                 let length = socket_in(folder.path()).as_os_str().len();
                 if length <= LONGEST_SOCKET_PATH {

@@ -19,6 +19,11 @@ impl Places {
         Self { root: root.to_owned() }
     }
 
+    /// The folder that everything is below.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What `stage` fetches and `run` reads.
     pub fn inputs(&self) -> PathBuf {
         self.root.join("inputs")

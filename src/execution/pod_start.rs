@@ -1,4 +1,4 @@
-//! When the pod's clock began, which no container is told.
+//! When an attempt's time began: the pod's clock, which no container is told, or the command's where there is no pod.
 //!
 //! The kubelet counts `activeDeadlineSeconds` from the pod's `status.startTime`, which is set just before its volumes are
 //! mounted and its images pulled. A container begins later, by minutes when an image is large. So the age of a volume
@@ -9,6 +9,27 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+
+use crate::clock::Clock;
+
+/// When the time of an attempt began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// With the pod, whose volumes are as old as it.
+    WithThePod,
+    /// At this time of the boot-time clock.
+    At(Duration),
+}
+
+impl Begun {
+    /// How long ago that was; in a pod by the age of the oldest of the `untouched` files and folders.
+    pub fn age(self, untouched: &[&Path], clock: &dyn Clock) -> Duration {
+        match self {
+            Self::WithThePod => age(untouched, clock.now()),
+            Self::At(begun) => clock.boottime().saturating_sub(begun),
+        }
+    }
+}
 
 /// How long ago the oldest of the `untouched` files and folders was made, by the wall clock `now`; nothing for those that
 /// are missing or claim to come from the future.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::fit::Fitted;
+use super::placeholder::placeholders;
 use crate::submission::presign;
 use crate::submission::{Code, Fault, Problem, Signed, UrlField};
 
@@ -22,6 +23,14 @@ signature: say so with `--public-inputs`.",
 
 /// Every code that this file can report.
 pub static CODES: &[&Code] = &[&SIGNATURE_MISSING];
+
+/// Everything that keeps a submission from beginning at `now`: placeholders, dead or missing signatures.
+pub fn obstacles(fitted: &Fitted<'_>, public_inputs: bool, now: Timestamp) -> Vec<Problem> {
+    let mut problems = placeholders(fitted);
+    problems.extend(missing_signatures(fitted, public_inputs));
+    problems.extend(dead_urls(fitted, now));
+    problems
+}
 
 /// The URLs that still need a signature. Inputs need none where they are declared to be public.
 pub fn missing_signatures(fitted: &Fitted<'_>, public_inputs: bool) -> Vec<Problem> {

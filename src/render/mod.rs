@@ -24,7 +24,7 @@ use serde_json::Value;
 pub use fit::{Fitted, fit};
 pub use names::Names;
 
-use crate::submission::{Namespace, Problem, Sha256Digest};
+use crate::submission::{Namespace, Problem, Sha256Digest, Submission};
 
 /// The rendered Secret and Job. Only [`render`] makes one.
 #[derive(Clone)]
@@ -46,6 +46,12 @@ pub fn render(fitted: &Fitted<'_>, namespace: &Namespace) -> Result<Bundle, Prob
     let decisive = decisive::decisive_digest(&job).to_hex();
     job["metadata"]["annotations"][names::DECISIVE_DIGEST] = Value::String(decisive);
     Ok(Bundle { names, profile_digest: fitted.profile_digest, secret_values, secret, job })
+}
+
+/// What the Secret holds: every URL by its field's name, and the headers of the PUT. For a run without a cluster, which
+/// keeps it in memory.
+pub fn secret_values(submission: &Submission) -> BTreeMap<&'static str, String> {
+    secret::values(submission)
 }
 
 fn to_value(object: &impl serde::Serialize) -> Value {

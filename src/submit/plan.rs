@@ -4,7 +4,6 @@ use jiff::Timestamp;
 
 use super::facts::Moment;
 use super::protocol::Terms;
-use crate::render::placeholder::placeholders;
 use crate::render::{self, Bundle, Fitted, life};
 use crate::submission::{Namespace, Problem};
 
@@ -48,10 +47,7 @@ impl<'a> Plan<'a> {
 
     /// What keeps it from being created at `now`: placeholders, dead or missing signatures.
     pub fn obstacles_at(&self, now: Timestamp) -> Vec<Problem> {
-        let mut problems = placeholders(&self.fitted);
-        problems.extend(life::missing_signatures(&self.fitted, self.intent.public_inputs));
-        problems.extend(life::dead_urls(&self.fitted, now));
-        problems
+        life::obstacles(&self.fitted, self.intent.public_inputs, now)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::kit::{harness, repository};
 
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 24] = [
     &[],
     &["init"],
     &["prediction"],
@@ -21,6 +21,7 @@ const COMMANDS: [&[&str]; 23] = [
     &["prediction", "stage"],
     &["prediction", "run"],
     &["prediction", "publish"],
+    &["prediction", "execute"],
     &["evidence"],
     &["evidence", "verify"],
     &["profiles"],

@@ -13,9 +13,9 @@ use harness_test_cluster::fault::{Action, Answer, FaultProxy};
 use harness_test_cluster::{is_running, until};
 use rustix::process::{Pid, Signal};
 
+use crate::kit::process::{Started, descendants};
+use crate::kit::steps::Step;
 use crate::kit::{Harness, Place, Run, Sample, command, in_parallel, random_hex};
-use crate::process::{Started, descendants};
-use crate::steps::Step;
 
 /// A sample with a signed header too, whose value is a marker.
 fn sample() -> Sample {
@@ -162,9 +162,9 @@ fn submit_shows_nothing_however_it_ends() {
         let place = Place::new("canary");
         let sample = sample();
         let proxy = place.proxy();
-        let held = proxy.hold(stand_still.requests(&place));
+        let held = proxy.hold(stand_still.requests(&place.namespace.name));
         if let Some((step, action)) = fault {
-            proxy.when(step.requests(&place), action);
+            proxy.when(step.requests(&place.namespace.name), action);
         }
         let harness = place.harness_through(&proxy);
         let started = Started::submit(&harness, &[sample.write(&harness.inputs())]);
@@ -186,7 +186,7 @@ fn an_interrupted_submit_shows_nothing() {
     let place = Place::new("canary");
     let sample = sample();
     let proxy = place.proxy();
-    let held = proxy.hold(Step::CreateSecret.requests(&place));
+    let held = proxy.hold(Step::CreateSecret.requests(&place.namespace.name));
     let harness = place.harness_through(&proxy);
     let started = Started::submit(&harness, &[sample.write(&harness.inputs())]);
     held.wait_until_read().unwrap();
@@ -287,7 +287,7 @@ fn a_marker_in_the_environment_of_a_run_is_found() {
     let place = Place::new("canary");
     let sample = sample();
     let proxy = place.proxy();
-    let held = proxy.hold(Step::ReadJob.requests(&place));
+    let held = proxy.hold(Step::ReadJob.requests(&place.namespace.name));
     let harness: Harness = place.harness_through(&proxy).env("LEAK", &sample.markers[0]);
     let started = Started::submit(&harness, &[sample.write(&harness.inputs())]);
     held.wait_until_read().unwrap();

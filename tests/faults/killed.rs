@@ -2,9 +2,9 @@
 
 use rustix::process::Signal;
 
+use crate::kit::process::{Started, assert_empty};
+use crate::kit::steps::Step;
 use crate::kit::{Place, Sample, in_parallel};
-use crate::process::{Started, assert_empty};
-use crate::steps::Step;
 
 /// Whether what was on its way arrives before the command is run again, or after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ fn kill_at(step: Step, arrives: Arrives) {
     let place = Place::new("killed");
     let sample = Sample::new("attempt-1");
     let proxy = place.proxy();
-    let held = proxy.hold(step.requests(&place));
+    let held = proxy.hold(step.requests(&place.namespace.name));
     let harness = place.harness_through(&proxy);
     let started = Started::submit(&harness, &[sample.write(&harness.inputs())]);
     held.wait_until_read().unwrap();

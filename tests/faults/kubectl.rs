@@ -6,9 +6,9 @@ use harness_test_cluster::fault::FaultProxy;
 use harness_test_cluster::until;
 use rustix::process::{Signal, kill_process};
 
+use crate::kit::process::{Family, PATIENCE, Started, assert_empty, is_asleep};
+use crate::kit::steps::Step;
 use crate::kit::{Harness, Place, Sample, in_parallel};
-use crate::process::{Family, PATIENCE, Started, assert_empty, is_asleep};
-use crate::steps::Step;
 
 #[test]
 fn kubectl_is_killed_at_any_request() {
@@ -81,7 +81,7 @@ fn stopped_before_the_job(
     harness: &Harness,
     sample: &Sample,
 ) -> (Started, Family) {
-    let held = proxy.hold(Step::CreateSecret.requests(place));
+    let held = proxy.hold(Step::CreateSecret.requests(&place.namespace.name));
     let started = Started::submit(harness, &[sample.write(&harness.inputs())]);
     held.wait_until_read().unwrap();
     let family = started.family();
@@ -107,7 +107,7 @@ fn hurt_kubectl_at(step: Step, signal: Signal) {
     let place = Place::new("kubectl");
     let sample = Sample::new("attempt-1");
     let proxy = place.proxy();
-    let held = proxy.hold(step.requests(&place));
+    let held = proxy.hold(step.requests(&place.namespace.name));
     let harness = place.harness_through(&proxy).arg("--request-timeout=1");
     let started = Started::submit(&harness, &[sample.write(&harness.inputs())]);
     held.wait_until_read().unwrap();

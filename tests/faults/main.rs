@@ -9,7 +9,5 @@ mod kit;
 mod kubectl;
 mod many;
 mod plugins;
-mod process;
 mod signals;
-mod steps;
 mod surroundings;

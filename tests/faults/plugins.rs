@@ -8,8 +8,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::kit::process::{Started, assert_empty};
 use crate::kit::{Harness, Place, Sample, command, in_parallel};
-use crate::process::{Started, assert_empty};
 
 /// A folder with a plugin and a kubeconfig that uses it.
 struct Plugin {

@@ -2,9 +2,9 @@
 
 use rustix::process::Signal;
 
+use crate::kit::process::{Started, assert_empty};
+use crate::kit::steps::Step;
 use crate::kit::{Place, Sample, command, in_parallel};
-use crate::process::{Started, assert_empty};
-use crate::steps::Step;
 
 #[test]
 fn a_signal_at_any_request() {
@@ -19,7 +19,7 @@ fn signal_at(step: Step, signal: Signal) {
     let place = Place::new("signal");
     let sample = Sample::new("attempt-1");
     let proxy = place.proxy();
-    let held = proxy.hold(step.requests(&place));
+    let held = proxy.hold(step.requests(&place.namespace.name));
     let harness = place.harness_through(&proxy);
     let started = Started::submit(&harness, &[sample.write(&harness.inputs())]);
     held.wait_until_read().unwrap();
@@ -54,7 +54,7 @@ fn a_hang_up_that_is_ignored_from_before_ends_nothing() {
     let place = Place::new("nohup");
     let sample = Sample::new("attempt-1");
     let proxy = place.proxy();
-    let held = proxy.hold(Step::CreateSecret.requests(&place));
+    let held = proxy.hold(Step::CreateSecret.requests(&place.namespace.name));
     let harness = place.harness_through(&proxy);
     let submit = harness.command(&[sample.write(&harness.inputs())]);
     let mut command = command("sh");
@@ -75,7 +75,7 @@ fn the_second_signal_ends_at_once() {
         let place = Place::new("twice");
         let sample = Sample::new("attempt-1");
         let proxy = place.proxy();
-        let held = proxy.hold(Step::CreateJob.requests(&place));
+        let held = proxy.hold(Step::CreateJob.requests(&place.namespace.name));
         let harness = place.harness_through(&proxy);
         let started = Started::submit(&harness, &[sample.write(&harness.inputs())]);
         held.wait_until_read().unwrap();

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::kit::process::{Started, assert_empty};
 use crate::kit::{Harness, Place, Run, Sample, in_parallel};
-use crate::process::{Started, assert_empty};
 
 /// Runs a command that the test has changed.
 fn run(mut command: Command) -> Run {
@@ -53,6 +53,25 @@ fn readers_that_go_away_do_not_stop_a_submission() {
         assert_eq!(run.code, Some(0), "{run}");
         place.assert_holds(1, 1);
         harness.submit(&sample).expect(0, "already_submitted");
+    });
+}
+
+/// From none that is free to more than enough.
+#[test]
+fn few_descriptors_leave_nothing_behind() {
+    in_parallel(4..28, |count: u32| {
+        let (place, harness, sample, file) = prepared("descriptors");
+        let submit = harness.command(&[file]);
+        let mut command = crate::kit::command("sh");
+        command.env_clear().args(["-c", &format!("ulimit -n {count}; exec \"$@\""), "sh"]);
+        command.arg(submit.get_program()).args(submit.get_args());
+        command.envs(submit.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let run = run(command);
+        assert!(matches!(run.code, Some(0 | 2 | 6 | 127)), "{count}: {run}");
+        assert!(!run.stderr.contains("panicked"), "{count}: {run}");
+        assert_empty(&harness.temporary());
+        assert_eq!(harness.submit(&sample).code, Some(0));
+        place.assert_holds(1, 1);
     });
 }
 

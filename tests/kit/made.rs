@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test target uses its own part")]
 
 use harness::execution::archive::Packer;
-use harness::execution::evidence::{Facts, Pod, Told, build};
+use harness::execution::evidence::{Facts, Origin, Pod, Told, build};
 use harness::execution::{Category, Expectation};
 use harness::profile::Profiles;
 use harness::render;
@@ -33,18 +33,20 @@ pub(crate) fn result(submission: &str, harness_image: &str, job_uid: &str) -> Ma
             resume_sha256: submission.resume().map(|resume| resume.sha256),
         },
         attempt_id: submission.attempt_id().to_string(),
-        image: submission.image().clone(),
+        origin: Origin::Pod {
+            image: submission.image().clone(),
+            pod: Pod {
+                job_uid: job_uid.to_owned(),
+                namespace: "lab".to_owned(),
+                name: "pod-1".to_owned(),
+                uid: "pod-uid".to_owned(),
+                node: "node-1".to_owned(),
+            },
+        },
         profile: submission.resource_profile().to_string(),
         profile_digest: fitted.profile.digest(),
         result_identity: submission.result_identity(),
         submission_digest: identity::submission_digest(&fitted),
-        pod: Pod {
-            job_uid: job_uid.to_owned(),
-            namespace: "lab".to_owned(),
-            name: "pod-1".to_owned(),
-            uid: "pod-uid".to_owned(),
-            node: "node-1".to_owned(),
-        },
     };
     let told = Told {
         result_object: "https://store.example.org/result.tar".to_owned(),

@@ -5,8 +5,10 @@
 #![allow(dead_code, unused_imports, reason = "each test target uses its own part")]
 
 mod place;
+pub(crate) mod process;
 mod run;
 mod sample;
+pub(crate) mod steps;
 
 pub(crate) use place::{Place, find};
 pub(crate) use run::{Harness, Run, command};

@@ -177,9 +177,10 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// How a command ended.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Run {
-    shown: String,
+    /// The command line.
+    pub(crate) shown: String,
     /// The exit code; none after a signal.
     pub(crate) code: Option<i32>,
     /// Standard output.

@@ -5,6 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cli::executions;
 use crate::cli::problems::Validation;
 use crate::cli::verdict::{self, Verdict};
 use crate::execution::evidence;
@@ -14,7 +15,7 @@ use crate::submit::receipt::{self, ProblemReceipt, Turn};
 use crate::submit::record::{self, Record};
 use crate::submit::{Receipt, ReceiptOutcome};
 
-const NAMES: [(SchemaName, &str); 11] = [
+const NAMES: [(SchemaName, &str); 12] = [
     (SchemaName::Submission, "submission"),
     (SchemaName::Signed, "signed"),
     (SchemaName::Profile, "profile"),
@@ -26,6 +27,7 @@ const NAMES: [(SchemaName, &str); 11] = [
     (SchemaName::Ledger, "ledger"),
     (SchemaName::Evidence, "evidence"),
     (SchemaName::Verification, "verification"),
+    (SchemaName::Execution, "execution"),
 ];
 
 /// The schema of what we write: every field is there, perhaps with null.
@@ -67,7 +69,16 @@ fn generated(name: SchemaName) -> Value {
         }
         SchemaName::Evidence => of_evidence(),
         SchemaName::Verification => of_verification(),
+        SchemaName::Execution => of_execution(),
     }
+}
+
+/// The reasons inside of it have a version of their own.
+fn of_execution() -> Value {
+    let mut schema = of_output::<executions::Execution<'_>>(executions::SCHEMA_VERSION);
+    schema["$defs"]["Reason"]["properties"]["schema_version"] =
+        json!({ "const": crate::execution::reason::SCHEMA_VERSION });
+    schema
 }
 
 /// The evidence inside of it has a version of its own.
@@ -133,6 +144,36 @@ fn verdicts_fit_their_schema() {
         *other.pointer_mut(pointer).unwrap() = json!(wrong);
         check(&schema, &other).expect_err(pointer);
     }
+}
+
+#[test]
+fn executions_fit_their_schema() {
+    use crate::cli::executions::Execution;
+    use crate::execution::execute::Ended;
+    use crate::execution::{Category, Reason, Step};
+    let schema = committed(SchemaName::Execution);
+    let example = include_bytes!("../../../examples/submissions/first-attempt.json");
+    let submission = Submission::parse(example).unwrap();
+    let command = ["python3".to_owned()];
+    let problems = Submission::parse(b"{}").unwrap_err();
+    let problems = problems.iter().map(ProblemReceipt::from).collect();
+    let invalid = Execution::invalid("-", None, &command, problems, 3);
+    check(&schema, &serde_json::to_value(&invalid).unwrap()).unwrap();
+    let digest = crate::submission::Sha256Digest::of("x");
+    let published = Reason::new(Step::Publish, Category::RunnerFailed, "a", "b")
+        .with_digest("result", digest)
+        .with_digest("evidence", digest);
+    let ended = Ended { steps: vec![published], may_have_run: true };
+    let folder = Some("/tmp/folder".to_owned());
+    let document = Execution::of("-", &submission, digest, &command, &ended, folder);
+    let mut document = serde_json::to_value(&document).unwrap();
+    assert_eq!(
+        (&document["outcome"], &document["published"]),
+        (&"runner-failed".into(), &true.into())
+    );
+    check(&schema, &document).unwrap();
+    document["steps"][0]["schema_version"] = json!("v2");
+    check(&schema, &document).unwrap_err();
 }
 
 fn committed(name: SchemaName) -> Value {

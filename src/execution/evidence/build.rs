@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BUILD_TYPE, BUILDER_ID, BuildDefinition, Builder, BuilderVersion, Dependency, DigestSet,
-    ExternalParameters, HarnessRun, InternalParameters, Metadata, Output, PREDICATE_TYPE,
-    Predicate, Resource, RunDetails, SCHEMA_VERSION, STATEMENT_TYPE, Statement,
+    ExternalParameters, HarnessRun, InternalParameters, LOCAL_BUILD_TYPE, LOCAL_BUILDER_ID,
+    Metadata, Output, PREDICATE_TYPE, Predicate, Resource, RunDetails, SCHEMA_VERSION,
+    STATEMENT_TYPE, Statement,
 };
 use crate::execution::archive::{FileEntry, Oddity};
 use crate::execution::{Category, Expectation, RunReport};
@@ -15,6 +16,9 @@ use crate::submission::{PinnedImage, Sha256Digest};
 
 /// The most oddities of one kind that are listed.
 const MOST_ODDITIES: usize = 1000;
+
+/// The name of the image among the dependencies.
+pub(super) const IMAGE: &str = "image";
 
 /// The pod, by the kubelet's word.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +37,20 @@ pub struct Pod {
     pub node: String,
 }
 
+/// Where a run was made, and of what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// In a pod, of the submission's image.
+    Pod {
+        /// The image.
+        image: PinnedImage,
+        /// The pod.
+        pod: Pod,
+    },
+    /// By `harness prediction execute`: without a cluster, of a command of that machine.
+    Local,
+}
+
 /// What is known before anything runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
@@ -40,8 +58,8 @@ pub struct Facts {
     pub expectation: Expectation,
     /// The operator's name for the attempt.
     pub attempt_id: String,
-    /// The image.
-    pub image: PinnedImage,
+    /// Where it runs.
+    pub origin: Origin,
     /// The profile's name.
     pub profile: String,
     /// The digest of the profile's content.
@@ -50,8 +68,16 @@ pub struct Facts {
     pub result_identity: Sha256Digest,
     /// The submission digest.
     pub submission_digest: Sha256Digest,
-    /// The pod.
-    pub pod: Pod,
+}
+
+impl Facts {
+    /// The pod; every text is empty without one.
+    pub fn pod(&self) -> Pod {
+        match &self.origin {
+            Origin::Pod { pod, .. } => pod.clone(),
+            Origin::Local => Pod::default(),
+        }
+    }
 }
 
 /// What is known once it has run.
@@ -84,6 +110,11 @@ pub struct Told {
 /// The evidence.
 pub fn build(facts: &Facts, told: Told) -> Statement {
     let expectation = &facts.expectation;
+    let pod = facts.pod();
+    let (build_type, builder_id) = match facts.origin {
+        Origin::Pod { .. } => (BUILD_TYPE, BUILDER_ID),
+        Origin::Local => (LOCAL_BUILD_TYPE, LOCAL_BUILDER_ID),
+    };
     let (left_out, left_out_more) = bounded(told.left_out);
     let (changed, changed_more) = bounded(told.changed);
     let subject = told
@@ -96,7 +127,7 @@ pub fn build(facts: &Facts, told: Told) -> Statement {
         predicate_type: PREDICATE_TYPE.to_owned(),
         predicate: Predicate {
             build_definition: BuildDefinition {
-                build_type: BUILD_TYPE.to_owned(),
+                build_type: build_type.to_owned(),
                 external_parameters: ExternalParameters {
                     attempt_id: facts.attempt_id.clone(),
                     mission_id: expectation.mission_id.as_str().to_owned(),
@@ -111,11 +142,11 @@ pub fn build(facts: &Facts, told: Told) -> Statement {
             },
             run_details: RunDetails {
                 builder: Builder {
-                    id: BUILDER_ID.to_owned(),
+                    id: builder_id.to_owned(),
                     version: BuilderVersion { harness: env!("CARGO_PKG_VERSION").to_owned() },
                 },
                 metadata: Metadata {
-                    invocation_id: facts.pod.job_uid.clone(),
+                    invocation_id: pod.job_uid.clone(),
                     started_on: told.started_on.to_string(),
                     finished_on: told.finished_on,
                 },
@@ -125,7 +156,7 @@ pub fn build(facts: &Facts, told: Told) -> Statement {
                 submission_digest: facts.submission_digest.to_hex(),
                 result_identity: facts.result_identity.to_hex(),
                 result_object: told.result_object,
-                pod: facts.pod.clone(),
+                pod,
                 command: told.command,
                 outcome: told.outcome,
                 report: told.report,
@@ -148,15 +179,15 @@ fn dependencies(facts: &Facts) -> Vec<Dependency> {
         uri: None,
         digest: digest_set(digest),
     };
-    let image = Dependency {
-        uri: Some(format!("oci://{}", facts.image)),
-        ..input("image", facts.image.digest())
+    let image = match &facts.origin {
+        Origin::Pod { image, .. } => {
+            Some(Dependency { uri: Some(format!("oci://{image}")), ..input(IMAGE, image.digest()) })
+        }
+        Origin::Local => None,
     };
-    let mut all = vec![
-        image,
-        input("mission", facts.expectation.mission_sha256),
-        input("snapshot", facts.expectation.snapshot_sha256),
-    ];
+    let mut all: Vec<Dependency> = image.into_iter().collect();
+    all.push(input("mission", facts.expectation.mission_sha256));
+    all.push(input("snapshot", facts.expectation.snapshot_sha256));
     all.extend(facts.expectation.resume_sha256.map(|digest| input("resume", digest)));
     all
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::archive::Oddity;
 use super::{Category, RunReport};
 
-pub use build::{Facts, Pod, Told, build};
+pub use build::{Facts, Origin, Pod, Told, build};
 
 /// The version of our part of the form.
 pub const SCHEMA_VERSION: &str = "prediction_evidence.v1";
@@ -31,6 +31,12 @@ pub const BUILD_TYPE: &str = "https://research.harness/prediction/v1";
 
 /// Who did it; a name, too.
 pub const BUILDER_ID: &str = "https://research.harness/publish/v1";
+
+/// What kind of work it was where `harness prediction execute` did it: a command of somebody's machine, and not the image.
+pub const LOCAL_BUILD_TYPE: &str = "https://research.harness/local-prediction/v1";
+
+/// Who did it then.
+pub const LOCAL_BUILDER_ID: &str = "https://research.harness/execute/v1";
 
 /// A digest by its algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,13 +96,14 @@ pub struct Predicate {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BuildDefinition {
-    /// `https://research.harness/prediction/v1`.
+    /// `https://research.harness/prediction/v1`, or `https://research.harness/local-prediction/v1` where
+    /// `harness prediction execute` started a command of its machine and neither pod nor image.
     pub build_type: String,
     /// What the operator chose.
     pub external_parameters: ExternalParameters,
     /// What the site chose.
     pub internal_parameters: InternalParameters,
-    /// The image and the inputs, by digest.
+    /// The image, unless it was not run, and the inputs, by digest.
     pub resolved_dependencies: Vec<Dependency>,
 }
 
@@ -156,7 +163,7 @@ pub struct RunDetails {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Builder {
-    /// `https://research.harness/publish/v1`.
+    /// `https://research.harness/publish/v1`, or `https://research.harness/execute/v1` without a cluster.
     pub id: String,
     /// Versions of what did it.
     pub version: BuilderVersion,
@@ -242,20 +249,42 @@ impl Statement {
             format!("it is not of the form, at line {} column {}", error.line(), error.column())
         })?;
         let run = &statement.predicate.harness_run;
+        let (build_type, builder_id) = if statement.is_local() {
+            (LOCAL_BUILD_TYPE, LOCAL_BUILDER_ID)
+        } else {
+            (BUILD_TYPE, BUILDER_ID)
+        };
         for (name, found, expected) in [
             ("_type", &statement.statement_type, STATEMENT_TYPE),
             ("predicateType", &statement.predicate_type, PREDICATE_TYPE),
             ("schema_version", &run.schema_version, SCHEMA_VERSION),
-            ("buildType", &statement.predicate.build_definition.build_type, BUILD_TYPE),
-            ("builder.id", &statement.predicate.run_details.builder.id, BUILDER_ID),
+            ("buildType", &statement.predicate.build_definition.build_type, build_type),
+            ("builder.id", &statement.predicate.run_details.builder.id, builder_id),
         ] {
             if found != expected {
                 return Err(format!("`{name}` is not `{expected}`"));
             }
         }
+        if statement.is_local() && statement.names_a_cluster() {
+            return Err("it says that it was made without a cluster, and names one".to_owned());
+        }
         if statement.to_bytes() != bytes {
             return Err("it is spelt in another way than harness does".to_owned());
         }
         Ok(statement)
+    }
+
+    /// Whether it says that `harness prediction execute` made it, without a cluster and without the image.
+    pub fn is_local(&self) -> bool {
+        self.predicate.build_definition.build_type == LOCAL_BUILD_TYPE
+    }
+
+    /// Whether it names a Job, a pod or the image that ran in it.
+    fn names_a_cluster(&self) -> bool {
+        let predicate = &self.predicate;
+        let dependencies = &predicate.build_definition.resolved_dependencies;
+        predicate.harness_run.pod != Pod::default()
+            || !predicate.run_details.metadata.invocation_id.is_empty()
+            || dependencies.iter().any(|dependency| dependency.name == build::IMAGE)
     }
 }

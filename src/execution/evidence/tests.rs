@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::execution::archive::{FileEntry, OddityReason};
-use crate::execution::evidence::build::{Facts, Pod, Told};
+use crate::execution::evidence::build::{Facts, Origin, Pod, Told};
 use crate::execution::{Ending, Expectation};
 use crate::submission::{MissionId, PinnedImage, Sha256Digest};
 
@@ -18,22 +18,24 @@ pub(in crate::execution) fn facts() -> Facts {
             resume_sha256: None,
         },
         attempt_id: "attempt-1".to_owned(),
-        image: PinnedImage::parse(&format!(
-            "registry.example.org/runner@sha256:{}",
-            digest("image")
-        ))
-        .unwrap(),
+        origin: Origin::Pod {
+            image: PinnedImage::parse(&format!(
+                "registry.example.org/runner@sha256:{}",
+                digest("image")
+            ))
+            .unwrap(),
+            pod: Pod {
+                job_uid: "j".to_owned(),
+                namespace: "lab".to_owned(),
+                name: "p".to_owned(),
+                uid: "u".to_owned(),
+                node: "n".to_owned(),
+            },
+        },
         profile: "standard-v1".to_owned(),
         profile_digest: digest("profile"),
         result_identity: digest("identity"),
         submission_digest: digest("submission"),
-        pod: Pod {
-            job_uid: "j".to_owned(),
-            namespace: "lab".to_owned(),
-            name: "p".to_owned(),
-            uid: "u".to_owned(),
-            node: "n".to_owned(),
-        },
     }
 }
 
@@ -144,4 +146,32 @@ fn files_are_compared_one_by_one() {
     assert!(of(vec![])[0].contains("not in the archive"));
     assert!(of(vec![file("a%0Ab", "file"), file("b", "")])[0].contains("not in the evidence"));
     assert!(of(vec![file("c", "file")]).len() == 2);
+}
+
+#[test]
+fn a_local_run_names_no_cluster_and_no_image() {
+    let local = Facts { origin: Origin::Local, ..facts() };
+    let statement = build(&local, told());
+    let bytes = statement.to_bytes();
+    let text = std::str::from_utf8(&bytes).unwrap();
+    assert_eq!(text, include_str!("tests/local.json"));
+    assert!(!text.contains("oci://") && statement.is_local());
+    assert_eq!(Statement::parse(&bytes), Ok(statement.clone()));
+    assert!(!build(&facts(), told()).is_local());
+
+    let cluster = build(&facts(), told());
+    let mut with_pod = statement.clone();
+    with_pod.predicate.harness_run.pod.node = "n".to_owned();
+    let mut with_job = statement.clone();
+    with_job.predicate.run_details.metadata.invocation_id = "j".to_owned();
+    let mut with_image = statement.clone();
+    with_image.predicate.build_definition.resolved_dependencies =
+        cluster.predicate.build_definition.resolved_dependencies.clone();
+    let mut by_another = statement.clone();
+    by_another.predicate.run_details.builder = cluster.predicate.run_details.builder.clone();
+    let mut of_another = cluster.clone();
+    of_another.predicate.run_details.builder = statement.predicate.run_details.builder.clone();
+    for wrong in [with_pod, with_job, with_image, by_another, of_another] {
+        assert!(Statement::parse(&wrong.to_bytes()).is_err(), "{wrong:?}");
+    }
 }

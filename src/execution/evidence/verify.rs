@@ -4,6 +4,7 @@ use crate::execution::archive::Found;
 use crate::submission::excerpt::excerpt;
 use crate::submission::{Sha256Digest, Submission};
 
+use super::build::IMAGE;
 use super::{Dependency, Statement};
 
 /// How many differences are listed.
@@ -86,6 +87,8 @@ pub fn against_submission(
     let parameters = &definition.external_parameters;
     let run = &statement.predicate.harness_run;
     let resume = submission.resume().map(|resume| resume.sha256.to_hex());
+    // The submission digest says which image was asked for; a local run says that it ran none.
+    let image = (!statement.is_local()).then(|| submission.image().digest().to_hex());
     let rows = [
         (
             "attempt_id",
@@ -117,7 +120,7 @@ pub fn against_submission(
             Some(definition.internal_parameters.profile_digest.clone()),
             Some(expected.profile_digest.to_hex()),
         ),
-        ("image", dependency(statement, "image"), Some(submission.image().digest().to_hex())),
+        ("image", dependency(statement, IMAGE), image),
         (
             "mission_sha256",
             dependency(statement, "mission"),

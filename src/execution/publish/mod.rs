@@ -29,8 +29,9 @@ use self::send::{Sending, Sent};
 use self::socket::{Connection, Heard, Listener};
 use super::control::{FromPublish, FromRun, from_line, to_line};
 use super::evidence::Facts;
+use super::pod_start::Begun;
 use super::store::Store;
-use super::{Category, Ending, Places, Reason, RunReport, Step, pod_start};
+use super::{Category, Ending, Places, Reason, RunReport, Step};
 use crate::clock::Clock;
 
 pub use target::Target;
@@ -63,6 +64,34 @@ pub struct Settings {
     pub output_bytes: u64,
     /// Where things lie.
     pub places: Places,
+    /// When the pod's time began.
+    pub begun: Begun,
+}
+
+/// What can be learned of `run`, and done to it, beside the connection.
+pub trait Neighbour {
+    /// Whether it has ended, so that nobody will connect any more.
+    fn has_ended(&self) -> bool;
+
+    /// Returns when nothing that it started is left to write to the output.
+    fn see_to_its_end(&self);
+}
+
+/// A container of the same pod: nothing is known of it, and the end of its first process is the end of everything in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Container;
+
+impl Neighbour for Container {
+    fn has_ended(&self) -> bool {
+        false
+    }
+
+    fn see_to_its_end(&self) {}
+}
+
+/// Whether the marker in the spool says that the runner may have been started.
+pub fn may_have_run(places: &Places) -> bool {
+    marker::exists(&places.spool())
 }
 
 /// What this step waits with.
@@ -85,18 +114,20 @@ pub fn publish(
     settings: &Settings,
     target: Target,
     store: Store,
+    neighbour: &dyn Neighbour,
     clock: &Arc<dyn Clock>,
     stop: &AtomicBool,
 ) -> Reason {
     let spool = settings.places.spool();
     let urls = settings.places.urls();
-    let age = pod_start::age(&[&spool, &urls.join(target::PUT_URL)], clock.now());
+    let age = settings.begun.age(&[&spool, &urls.join(target::PUT_URL)], clock.as_ref());
     let end = clock.boottime() + settings.pod_deadline.saturating_sub(age);
     let moment = Moment { clock: clock.as_ref(), stop, end };
-    let ran = match wait(settings, &moment) {
+    let ran = match wait(settings, neighbour, &moment) {
         Ok(ran) => ran,
         Err(reason) => return reason,
     };
+    neighbour.see_to_its_end();
     let package = match pack::pack(settings, &target.object(), &ran, clock.now()) {
         Ok(package) => package,
         Err(reason) => return reason,
@@ -106,7 +137,11 @@ pub fn publish(
 }
 
 /// Waits for the whole run: from its hello to its end.
-fn wait(settings: &Settings, moment: &Moment<'_>) -> Result<Ran, Reason> {
+fn wait(
+    settings: &Settings,
+    neighbour: &dyn Neighbour,
+    moment: &Moment<'_>,
+) -> Result<Ran, Reason> {
     let spool = settings.places.spool();
     if marker::exists(&spool) {
         return Err(marker::already_started());
@@ -115,7 +150,7 @@ fn wait(settings: &Settings, moment: &Moment<'_>) -> Result<Ran, Reason> {
     let listener = Listener::bind(&control).map_err(|error| {
         broken(&format!("no socket can be made in {}: {error}", control.display()))
     })?;
-    let (mut connection, command) = greet(settings, moment, listener)?;
+    let (mut connection, command) = greet(settings, neighbour, moment, listener)?;
     if let Err(error) = marker::make(&spool) {
         let cause = "the start could not be recorded";
         let _ = connection.say(&to_line(&FromPublish::Refused { cause: cause.to_owned() }), SAY);
@@ -138,6 +173,7 @@ fn wait(settings: &Settings, moment: &Moment<'_>) -> Result<Ran, Reason> {
 /// The first connection, which is `run`'s: it connects before any research code runs.
 fn greet(
     settings: &Settings,
+    neighbour: &dyn Neighbour,
     moment: &Moment<'_>,
     listener: Listener,
 ) -> Result<(Connection, Vec<String>), Reason> {
@@ -145,9 +181,13 @@ fn greet(
     let budget = Duration::from_secs(u64::from(settings.facts.expectation.max_seconds));
     let latest = moment.end.saturating_sub(settings.publication).saturating_sub(budget);
     let until = latest + UNTIL_IT_IS_KILLED.min(settings.publication / 4);
-    let mut connection = match listener.accept(moment.clock, until, moment.stop) {
+    let is_over = || moment.stop.load(Ordering::Relaxed) || neighbour.has_ended();
+    let mut connection = match listener.accept(moment.clock, until, &is_over) {
         Ok(Some(connection)) => connection,
         Ok(None) if moment.stop.load(Ordering::Relaxed) => return Err(stopped()),
+        Ok(None) if neighbour.has_ended() => {
+            return Err(never_started("`run` ended before it connected"));
+        }
         Ok(None) => {
             return Err(never_started("`run` did not connect while its budget still fitted"));
         }
@@ -228,7 +268,7 @@ fn send(
         target,
         archive,
         packed: package.packed,
-        job_uid: settings.facts.pod.job_uid.clone(),
+        job_uid: settings.facts.pod().job_uid,
         submission_digest: settings.facts.submission_digest.to_hex(),
         until: limit,
         clock: Arc::clone(clock),
@@ -290,7 +330,7 @@ fn stopped() -> Reason {
     Reason::new(
         Step::Publish,
         Category::Stopped,
-        "the pod was stopped before the runner was started; nothing is published",
-        "see why: its deadline, a cancel, an eviction",
+        "it was asked to stop before the runner was started; nothing is published",
+        "see why: a signal, a cancel, an eviction, the pod's deadline",
     )
 }

@@ -188,7 +188,7 @@ fn ending(ending: &Ending) -> String {
             format!("the runner wrote more {what} than is allowed")
         }
         Ending::NotExecuted { cause } => format!("the runner could not be started: {cause}"),
-        Ending::Stopped => "the pod was stopped, and the runner with it".to_owned(),
+        Ending::Stopped => "the run was stopped, and the runner with it".to_owned(),
         Ending::Lost => {
             "everything in `run`'s container was killed at once, most often for want of memory"
                 .to_owned()

@@ -41,12 +41,13 @@ impl Listener {
         Ok(Self { listener, path })
     }
 
-    /// The first connection; later ones are refused, since the socket goes. None when time is up, or at a stop.
+    /// The first connection; later ones are refused, since the socket goes. None when time is up, or nobody will come
+    /// any more.
     pub(super) fn accept(
         self,
         clock: &dyn Clock,
         until: Duration,
-        stop: &AtomicBool,
+        is_over: &dyn Fn() -> bool,
     ) -> io::Result<Option<Connection>> {
         let accepted = loop {
             match self.listener.accept() {
@@ -55,7 +56,7 @@ impl Listener {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
-            if stop.load(Ordering::Relaxed) || clock.boottime() >= until {
+            if is_over() || clock.boottime() >= until {
                 break None;
             }
             wait_readable(&self.listener, until.saturating_sub(clock.boottime()))?;

@@ -1,24 +1,22 @@
-//! Where the result goes: the files of the signed URLs, and the exact headers that go with the PUT.
+//! Where the result goes: the signed URLs, and the exact headers that go with the PUT.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::Path;
 
 use jiff::Timestamp;
+use zeroize::Zeroizing;
 
 use crate::execution::store::Address;
-use crate::execution::{Category, Reason, Step};
+use crate::execution::{Category, Reason, Step, Urls};
 use crate::submission::ObjectUrl;
 use crate::submission::presign::{self, Method};
 
-/// The file with the URL of the PUT.
+/// The URL of the PUT.
 pub(super) const PUT_URL: &str = "result_put_url";
 
-/// The file with the headers that were signed into it, as JSON; absent when there are none.
+/// The headers that were signed into it, as JSON; absent when there are none.
 const PUT_HEADERS: &str = "result_put_headers";
 
-/// The file with the URL to read the result back; absent when there is none.
+/// The URL to read the result back; absent when there is none.
 const READBACK_URL: &str = "result_readback_url";
 
 /// Where the result goes and comes back from.
@@ -31,9 +29,9 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads the files below `urls`. A PUT without a guard against overwriting is refused here once more.
-    pub fn read(urls: &Path) -> Result<Self, Reason> {
-        let put = text(urls, PUT_URL)?.ok_or_else(|| unusable(PUT_URL, "the file is missing"))?;
+    /// Reads them from where they are. A PUT without a guard against overwriting is refused here once more.
+    pub fn read(urls: &Urls) -> Result<Self, Reason> {
+        let put = text(urls, PUT_URL)?.ok_or_else(|| unusable(PUT_URL, "it is missing"))?;
         let declared: BTreeMap<String, String> = match text(urls, PUT_HEADERS)? {
             None => BTreeMap::new(),
             Some(headers) => serde_json::from_str(&headers)
@@ -69,13 +67,9 @@ impl Target {
     }
 }
 
-/// The text of a file; none when it is not there.
-fn text(urls: &Path, name: &str) -> Result<Option<String>, Reason> {
-    match fs::read_to_string(urls.join(name)) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unusable(name, &format!("it cannot be read: {}", error.kind()))),
-    }
+/// One of them; none when it is not there.
+fn text(urls: &Urls, name: &str) -> Result<Option<Zeroizing<String>>, Reason> {
+    urls.text(name).map_err(|error| unusable(name, &format!("it cannot be read: {}", error.kind())))
 }
 
 fn unusable(name: &str, why: &str) -> Reason {

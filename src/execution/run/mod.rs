@@ -42,6 +42,22 @@ use self::supervise::{Event, Supervision};
 use super::{Category, Ending, Places, Reason, RunReport, Step};
 use crate::clock::Clock;
 
+/// Closes this process to others of the same user, and makes it the one that orphans come to; `execute` needs the same.
+pub(super) fn close_this_process() -> Result<(), Reason> {
+    process::prepare().map_err(|refusal| refusal.reason())
+}
+
+/// Kills everything that this process started, and what that started. Without `/proc` the group of `leader` is all that
+/// is known.
+pub(super) fn kill_descendants(leader: rustix::process::Pid) {
+    process::kill_tree(leader);
+}
+
+/// Reaps every child that has ended; says whether none is left.
+pub(super) fn reap_what_ended() -> bool {
+    process::reap_what_ended()
+}
+
 /// What `run` is told.
 #[derive(Debug, Clone)]
 pub struct Settings {

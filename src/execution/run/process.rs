@@ -142,6 +142,17 @@ pub(super) fn reap(leader: Pid, events: Sender<Event>) -> io::Result<()> {
     })
 }
 
+/// Reaps every child that has ended already; says whether none is left.
+pub(super) fn reap_what_ended() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(_) => return true,
+        }
+    }
+}
+
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {

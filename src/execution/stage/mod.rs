@@ -15,9 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use super::pod_start::Begun;
 use super::store::{self, Address, Existence, Store};
 use super::unpack::{Limits, UnpackError, Unpacked, unpack};
-use super::{Category, Expectation, Places, Reason, Step, pod_start};
+use super::{Category, Expectation, Places, Reason, Step, Urls};
 use crate::clock::Clock;
 use crate::submission::Sha256Digest;
 use fetch::{Input, fetch};
@@ -32,6 +33,10 @@ const WATCH: Duration = Duration::from_millis(50);
 pub struct Settings {
     /// Where everything lies.
     pub places: Places,
+    /// The signed URLs of the inputs, and of the result where it can be looked for.
+    pub urls: Urls,
+    /// When the pod's time began.
+    pub begun: Begun,
     /// What the inputs must be.
     pub expectation: Expectation,
     /// Seconds from the pod's start to its deadline.
@@ -44,8 +49,8 @@ pub struct Settings {
     pub inputs_bytes: u64,
     /// How stores are reached.
     pub store: store::Settings,
-    /// The running binary, which is copied for `run`.
-    pub binary: PathBuf,
+    /// The running binary, which is copied for `run`; none where `run` needs no copy.
+    pub binary: Option<PathBuf>,
 }
 
 /// Why staging ended early.
@@ -106,7 +111,7 @@ pub fn run(settings: &Settings, clock: &Arc<dyn Clock>, stop: &AtomicBool) -> Re
             Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
                 return Failure::new(
                     Category::Stopped,
-                    "staging was asked to stop: a cancel, an eviction or the pod's deadline",
+                    "staging was asked to stop: a signal, a cancel, an eviction or the pod's deadline",
                     "",
                 )
                 .into_reason();
@@ -126,7 +131,7 @@ pub fn run(settings: &Settings, clock: &Arc<dyn Clock>, stop: &AtomicBool) -> Re
 
 /// How long staging may take, so that search and publication keep their time.
 fn allowance(settings: &Settings, clock: &dyn Clock) -> Result<Duration, Failure> {
-    let age = pod_start::age(&[&settings.places.urls().join("..data")], clock.now());
+    let age = settings.begun.age(&[&settings.places.urls().join("..data")], clock);
     let follows = u64::from(settings.expectation.max_seconds) + settings.publication;
     let left = settings.pod_deadline.saturating_sub(age.as_secs()).saturating_sub(follows);
     if left == 0 {
@@ -146,16 +151,18 @@ fn allowance(settings: &Settings, clock: &dyn Clock) -> Result<Duration, Failure
 fn stage(settings: &Settings, clock: &dyn Clock, deadline: Duration) -> Result<Reason, Failure> {
     let places = &settings.places;
     let expectation = &settings.expectation;
-    for volume in [places.inputs(), places.tools()] {
-        refuse_unless_empty(&volume)?;
+    refuse_unless_empty(&places.inputs())?;
+    if settings.binary.is_some() {
+        refuse_unless_empty(&places.tools())?;
     }
     let store = Store::open(&settings.store)
         .map_err(|error| Failure::new(Category::Environment, error.to_string(), error.remedy()))?;
     let resume = expectation.resume_sha256;
-    let mission_address = address(places, "mission_url")?;
-    let snapshot_address = address(places, "snapshot_url")?;
-    let resume_address = resume.map(|_| address(places, "resume_url")).transpose()?;
-    refuse_if_published(&store, places)?;
+    let urls = &settings.urls;
+    let mission_address = address(urls, "mission_url")?;
+    let snapshot_address = address(urls, "snapshot_url")?;
+    let resume_address = resume.map(|_| address(urls, "resume_url")).transpose()?;
+    refuse_if_published(&store, urls)?;
 
     let limit = LONGEST_MISSION.min(settings.inputs_bytes);
     let input = Input {
@@ -183,7 +190,9 @@ fn stage(settings: &Settings, clock: &dyn Clock, deadline: Duration) -> Result<R
         used += unpacked.bytes;
         said.push(described(name, &unpacked));
     }
-    copy_binary(&settings.binary, &places.tools())?;
+    if let Some(binary) = &settings.binary {
+        copy_binary(binary, &places.tools())?;
+    }
     let sentence = format!("mission, {} are checked and in place", said.join(", "));
     let reason = Reason::new(Step::Stage, Category::Succeeded, &sentence, "")
         .with_digest("mission", expectation.mission_sha256)
@@ -219,28 +228,30 @@ fn refuse_unless_empty(volume: &Path) -> Result<(), Failure> {
     }
 }
 
-fn address(places: &Places, name: &'static str) -> Result<Address, Failure> {
-    let path = places.urls().join(name);
-    let wrong = |wrong: &str| {
-        Failure::new(
-            Category::Environment,
-            format!("the URL in {} cannot be used: {wrong}", path.display()),
-            "the Job's Secret holds it; submit again as another attempt",
-        )
+fn address(urls: &Urls, name: &'static str) -> Result<Address, Failure> {
+    optional_address(urls, name)?.ok_or_else(|| unusable_url(urls, name, "it is missing"))
+}
+
+fn optional_address(urls: &Urls, name: &'static str) -> Result<Option<Address>, Failure> {
+    let text = urls.text(name).map_err(|error| unusable_url(urls, name, &error.kind().to_string()));
+    let address = |text: &str| {
+        Address::parse(text).map_err(|error| unusable_url(urls, name, &format!("it is {error}")))
     };
-    let text = fs::read_to_string(&path).map(zeroize::Zeroizing::new);
-    let text = text.map_err(|error| wrong(&error.kind().to_string()))?;
-    Address::parse(&text).map_err(|error| wrong(&format!("it is {error}")))
+    text?.map(|text| address(&text)).transpose()
+}
+
+fn unusable_url(urls: &Urls, name: &str, wrong: &str) -> Failure {
+    Failure::new(
+        Category::Environment,
+        format!("the URL in {} cannot be used: {wrong}", urls.place(name)),
+        "it comes from the submission, in a pod by the Job's Secret; submit again as another attempt",
+    )
 }
 
 /// A result that is there already is not searched for again. 403 is what a signer that may not list gets for a missing
 /// object, so only a clear yes stops.
-fn refuse_if_published(store: &Store, places: &Places) -> Result<(), Failure> {
-    const NAME: &str = "result_readback_url";
-    if !places.urls().join(NAME).exists() {
-        return Ok(());
-    }
-    let address = address(places, NAME)?;
+fn refuse_if_published(store: &Store, urls: &Urls) -> Result<(), Failure> {
+    let Some(address) = optional_address(urls, "result_readback_url")? else { return Ok(()) };
     match store.exists(&address) {
         Existence::Exists => Err(Failure::new(
             Category::AlreadyPublished,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use harness_test_cluster::{is_running, until};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::kit::{Harness, Run};
+use super::run::{Harness, Run};
 
 /// The longest wait for something that must happen; far longer than it takes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);

@@ -2,8 +2,6 @@
 
 use harness_test_cluster::fault::Requests;
 
-use crate::kit::Place;
-
 /// One request of a submission that meets nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -31,10 +29,9 @@ impl Step {
     ];
 
     /// The first request of this kind.
-    pub(crate) fn requests(self, place: &Place) -> Requests {
-        let namespace = format!("/namespaces/{}?", place.namespace.name);
+    pub(crate) fn requests(self, namespace: &str) -> Requests {
         match self {
-            Self::ReadNamespace => Requests::new("GET", &namespace),
+            Self::ReadNamespace => Requests::new("GET", &format!("/namespaces/{namespace}?")),
             Self::ReadJob => Requests::new("GET", "/jobs/"),
             Self::ReadSecret => Requests::new("GET", "/secrets/"),
             Self::ReadRecord => Requests::new("GET", "/configmaps/"),
