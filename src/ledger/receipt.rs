@@ -286,9 +286,14 @@ fn wording(
             None,
         ),
         Ending::NotReleased(why) => {
-            let what_remains = match (&conclusion.record, conclusion.secrets.as_slice()) {
+            let gone = (conclusion.secrets.as_slice(), conclusion.unclear.as_slice());
+            let what_remains = match (&conclusion.record, gone) {
                 (Some(_), _) => "its record stands",
-                (None, []) => "nothing was removed",
+                (None, ([], [])) => "nothing was removed",
+                (None, ([], _)) => {
+                    "the removal of its Secrets was not answered and may still come; submitting it again creates its \
+                     Secret anew"
+                }
                 (None, _) => "its Secrets are gone; submitting it again creates its Secret anew",
             };
             (

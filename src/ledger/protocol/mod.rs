@@ -208,8 +208,10 @@ pub struct Conclusion {
     pub job: Option<JobFact>,
     /// The record as it was last seen.
     pub record: Option<Record>,
-    /// Names of the Secrets whose removal was answered.
+    /// Names of the Secrets that this command asked to remove and that are gone.
     pub secrets: Vec<String>,
+    /// Names of the Secrets whose removal was asked for and not answered, and that stood when they were last listed.
+    pub unclear: Vec<String>,
     /// What happened on the way and is worth saying.
     pub remarks: Vec<String>,
 }
@@ -238,7 +240,7 @@ enum Phase {
     /// Does the very Job still stand?
     Reread(Licence, Vec<SecretFact>),
     /// Secrets are on their way out.
-    RemoveSecrets(Licence, Vec<String>),
+    RemoveSecrets(Licence, Vec<SecretFact>),
     /// No Secret is left: does the Job still prove that it never ran?
     LastLook(Licence),
     /// The Job is on its way out.
@@ -252,7 +254,7 @@ enum Phase {
     /// A sweep reads the Job.
     SweepLook(Vec<SecretFact>),
     /// A sweep removes Secrets.
-    SweepRemove(Vec<String>),
+    SweepRemove(Vec<SecretFact>),
 }
 
 /// The state of one experiment's protocol.
@@ -272,7 +274,16 @@ pub struct Protocol {
     attempted: Option<&'static str>,
     refused: Option<Refusal>,
     secrets: Vec<String>,
+    /// Deletes of Secrets that were not answered, until a list shows that the Secret is gone.
+    unclear: Vec<Unclear>,
     remarks: Vec<String>,
+}
+
+/// A Secret whose delete was sent and not answered: it may be gone, and may still go.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Unclear {
+    name: String,
+    uid: String,
 }
 
 impl Protocol {
@@ -292,6 +303,7 @@ impl Protocol {
             attempted: None,
             refused: None,
             secrets: Vec::new(),
+            unclear: Vec::new(),
             remarks: Vec::new(),
         };
         let action = match command {
@@ -343,9 +355,9 @@ impl Protocol {
             (Phase::Reread(licence, secrets), Some(Fact::Job(job)), ..) => {
                 self.reread(licence, &secrets, job, now)
             }
-            (Phase::RemoveSecrets(licence, names), first, second, third) => {
+            (Phase::RemoveSecrets(licence, asked), first, second, third) => {
                 let facts = [first, second, third].into_iter().flatten().chain(all);
-                self.secrets_removed(licence, &names, facts, now)
+                self.secrets_removed(licence, &asked, facts, now)
             }
             (Phase::LastLook(licence), Some(Fact::Job(job)), ..) => {
                 self.looked_last(licence, job, now)
@@ -361,9 +373,9 @@ impl Protocol {
             (Phase::SweepLook(secrets), Some(Fact::Job(job)), ..) => {
                 self.sweep_looked(&secrets, job, now)
             }
-            (Phase::SweepRemove(names), first, second, third) => {
+            (Phase::SweepRemove(asked), first, second, third) => {
                 let facts = [first, second, third].into_iter().flatten().chain(all);
-                self.swept(&names, facts, now)
+                self.swept(&asked, facts, now)
             }
             (phase, ..) => unreachable!("facts that were not asked for in {phase:?}"),
         }
@@ -503,3 +515,6 @@ fn is_older(then: Timestamp, older_than: Duration, now: Timestamp) -> bool {
     let limit = jiff::SignedDuration::try_from(older_than).unwrap_or(jiff::SignedDuration::MAX);
     now.duration_since(then) >= limit
 }
+
+#[cfg(test)]
+mod tests;

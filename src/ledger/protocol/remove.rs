@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::end::unclear;
-use super::{Action, Command, Ending, Licence, Phase, Protocol, Request, effects, send};
+use super::{Action, Command, Ending, Licence, Phase, Protocol, Request, Unclear, effects, send};
 use crate::ledger::evidence;
 use crate::ledger::facts::{Effect, Fact, JobFact, Moment, Reading, RecordFact, SecretFact};
 
@@ -27,6 +27,7 @@ impl Protocol {
             Err(action) => return action,
             Ok(secrets) => secrets.unwrap_or_default(),
         };
+        self.settle_unclear(&secrets);
         let Some(job) = &self.job else { return self.look(Duration::ZERO) };
         if secrets.is_empty() && licence.is_recorded() {
             let uid = job.uid.clone();
@@ -72,19 +73,20 @@ impl Protocol {
                 None => self.end(Ending::Incomplete(why)),
             };
         }
-        let (names, requests) = deletes(standing.into_iter().take(SIDE_BY_SIDE));
-        self.phase = Phase::RemoveSecrets(licence, names);
+        let asked = at_once(standing);
+        let requests = deletes(&asked);
+        self.phase = Phase::RemoveSecrets(licence, asked);
         self.attempt("deleting a Secret", requests)
     }
 
     pub(super) fn secrets_removed(
         &mut self,
         licence: Licence,
-        names: &[String],
+        asked: &[SecretFact],
         facts: impl Iterator<Item = Fact>,
         now: &Moment,
     ) -> Action {
-        match self.count_removed(names, effects(facts)) {
+        match self.count_removed(asked, effects(facts)) {
             None => self.list_secrets(licence, Duration::ZERO),
             Some(doubt) => match self.delay(&doubt, now) {
                 Some(after) => self.list_secrets(licence, after),
@@ -93,19 +95,45 @@ impl Protocol {
         }
     }
 
+    /// Notes what was answered to the deletes of these Secrets; what remains unclear after it.
     pub(super) fn count_removed(
         &mut self,
-        names: &[String],
+        asked: &[SecretFact],
         effects: Vec<Effect<()>>,
     ) -> Option<crate::ledger::facts::Doubt> {
-        for (name, effect) in names.iter().zip(&effects) {
-            if *effect == Effect::Done(()) && !self.secrets.contains(name) {
-                self.secrets.push(name.clone());
+        for (secret, effect) in asked.iter().zip(&effects) {
+            match effect {
+                Effect::Done(()) => self.note_removed(&secret.name),
+                Effect::Unknown(doubt) if !doubt.certainly_not_sent => {
+                    let (name, uid) = (secret.name.clone(), secret.uid.clone());
+                    let unclear = Unclear { name, uid };
+                    if !self.unclear.contains(&unclear) {
+                        self.unclear.push(unclear);
+                    }
+                }
+                Effect::Unknown(_) | Effect::Refused(_) => {}
             }
         }
         // One that is gone is as it should be.
         let gone = |effect: &Effect<()>| matches!(effect, Effect::Refused(no) if no.code == 404);
         self.worst(effects.into_iter().filter(|effect| !gone(effect)).collect())
+    }
+
+    fn note_removed(&mut self, name: &str) {
+        if !self.secrets.iter().any(|one| one == name) {
+            self.secrets.push(name.to_owned());
+        }
+    }
+
+    /// What was asked to go without an answer, and is not listed any more, is gone.
+    pub(super) fn settle_unclear(&mut self, listed: &[SecretFact]) {
+        let stands = |one: &Unclear| listed.iter().any(|secret| secret.uid == one.uid);
+        let (standing, gone): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.unclear).into_iter().partition(stands);
+        self.unclear = standing;
+        for one in gone {
+            self.note_removed(&one.name);
+        }
     }
 
     /// A queue that stops and starts the Job gives it another pod, which may have run by now. Without a Secret none
@@ -238,14 +266,16 @@ fn no_longer_proven(licence: Licence, job: &JobFact) -> Option<String> {
     })
 }
 
-/// The requests that delete these Secrets, and their names.
-pub(super) fn deletes<'a>(
-    secrets: impl Iterator<Item = &'a SecretFact>,
-) -> (Vec<String>, Vec<Request>) {
-    secrets
-        .map(|secret| {
-            let (name, uid) = (secret.name.clone(), secret.uid.clone());
-            (name.clone(), Request::DeleteSecret { name, uid })
-        })
-        .unzip()
+/// So many of these Secrets as are deleted side by side.
+pub(super) fn at_once(standing: Vec<&SecretFact>) -> Vec<SecretFact> {
+    standing.into_iter().take(SIDE_BY_SIDE).cloned().collect()
+}
+
+/// The requests that delete these Secrets.
+pub(super) fn deletes(asked: &[SecretFact]) -> Vec<Request> {
+    let request = |secret: &SecretFact| {
+        let (name, uid) = (secret.name.clone(), secret.uid.clone());
+        Request::DeleteSecret { name, uid }
+    };
+    asked.iter().map(request).collect()
 }

@@ -228,12 +228,15 @@ impl Protocol {
                 self.end(Ending::AlreadySubmitted(*job))
             }
             (Phase::RemoveSecret(ending), Some(Fact::SecretDelete(effect)), ..) => {
+                let was_removed = effect == Effect::Done(());
                 self.secret = match effect {
+                    // An earlier create of it that was lost may still land.
+                    Effect::Done(()) if self.secret_answer_lost => SecretState::Unknown,
                     Effect::Done(()) => SecretState::Removed,
                     Effect::Refused(_) => SecretState::Created,
                     Effect::Unknown(_) => SecretState::Unknown,
                 };
-                if self.secret != SecretState::Removed {
+                if !was_removed {
                     self.remark(Remark::SecretLeft);
                 }
                 self.end(*ending)
