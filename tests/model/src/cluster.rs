@@ -56,6 +56,8 @@ pub struct Cluster {
     pub gone: Vec<u8>,
     /// How many Jobs that had run were taken away by a foreign hand.
     pub taken: usize,
+    /// Keepers under way that removed a Secret.
+    pub removers: BTreeSet<Run>,
     /// How many Secrets ever came to be.
     pub secrets_made: u8,
     /// Whether pods wait for a node; otherwise they start as soon as they can.

@@ -35,7 +35,7 @@ pub fn stuck(model: &Protocols, state: &State) -> Option<String> {
                 submitter::serve(&mut landed, *run, signature, request, model.variant);
             }
             Change::Keep(about, request) => {
-                keeper::serve(&mut landed, *about, request, model.variant);
+                keeper::serve(&mut landed, *run, *about, request, model.variant);
             }
         }
     }

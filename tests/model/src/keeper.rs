@@ -106,7 +106,7 @@ impl Keeper {
     pub fn served(&mut self, place: usize, cluster: &mut Cluster, variant: Variant) {
         let now = cluster.age;
         let request = self.batch.open[place].request.clone();
-        let fact = serve(cluster, self.about, &request, variant);
+        let fact = serve(cluster, self.run, self.about, &request, variant);
         if let (Fact::Job(Reading::Present(job)), true) = (&fact, self.command != Task::Sweep) {
             self.about = job.uid.parse().ok();
         }
@@ -114,7 +114,7 @@ impl Keeper {
     }
 
     /// Nobody knows how the request of this place ended.
-    pub fn lost(&mut self, place: usize, now: Age) {
+    pub fn lost(&mut self, place: usize, now: Age, variant: Variant) {
         let doubt = Doubt { why: "cut".to_owned(), certainly_not_sent: false, retry_after: None };
         let fact = match self.batch.open[place].request {
             Request::ReadNamespace => Fact::Namespace(Reading::Unknown(doubt)),
@@ -123,6 +123,7 @@ impl Keeper {
             Request::ReviewSelf => Fact::Who(Reading::Unknown(doubt)),
             Request::ListPods => Fact::Pods(Reading::Unknown(doubt)),
             Request::ListSecrets => Fact::Secrets(Reading::Unknown(doubt)),
+            Request::DeleteSecret { .. } if variant == Variant::LostDeleteTakenForNo => no(409),
             _ => Fact::Effect(Effect::Unknown(doubt)),
         };
         self.hear(place, fact, now);
@@ -167,7 +168,15 @@ impl Keeper {
         let number: Option<u8> = end.job.as_ref().and_then(|job| job.uid.parse().ok());
         let stands = cluster.job.as_ref().is_some_and(|job| Some(job.number) == number);
         let ran = number.is_some_and(|number| cluster.ran.contains(&number));
+        let removed = cluster.removers.contains(&self.run);
+        let tells = !end.secrets.is_empty() || !end.unclear.is_empty();
         match &end.ending {
+            Ending::Kept(_) if removed => {
+                Some("a receipt says that nothing was changed, and a Secret was removed")
+            }
+            Ending::NotReleased(_) if removed && !tells && end.record.is_none() => {
+                Some("a receipt says that nothing was removed, and a Secret was")
+            }
             Ending::Pruned | Ending::AlreadyRecorded if !recorded => {
                 Some("a receipt says that a record stands, and there is none")
             }
@@ -246,6 +255,7 @@ fn digest(letter: &str) -> String {
 /// The server serves a request of a keeper that decided about the Job `about`.
 pub fn serve(
     cluster: &mut Cluster,
+    run: Run,
     about: Option<u8>,
     request: &Request,
     variant: Variant,
@@ -289,7 +299,7 @@ pub fn serve(
             }
             None => no(404),
         },
-        Request::DeleteSecret { name, uid } => delete_secret(cluster, about, name, uid, variant),
+        Request::DeleteSecret { name, uid } => delete_secret(cluster, run, about, name, uid, variant),
         Request::DeleteJob { uid, resource_version, .. } => {
             delete_job(cluster, uid, resource_version.as_deref(), variant)
         }
@@ -332,6 +342,7 @@ fn create_record(cluster: &mut Cluster, record: &Record, variant: Variant) -> Fa
 
 fn delete_secret(
     cluster: &mut Cluster,
+    run: Run,
     about: Option<u8>,
     name: &str,
     uid: &str,
@@ -345,6 +356,7 @@ fn delete_secret(
         cluster.never("a Secret of a later life was deleted");
     }
     cluster.secrets.remove(name);
+    cluster.removers.insert(run);
     done()
 }
 

@@ -15,6 +15,8 @@ pub enum Variant {
     LossForgotten,
     /// A lost create is taken for a no.
     LossTakenForNo,
+    /// A delete of a Secret whose answer was lost is taken for a no.
+    LostDeleteTakenForNo,
     /// A Secret is deleted by its name, whichever it is by now.
     SecretByName,
     /// The Job is deleted by its name, whichever it is by now.

@@ -148,7 +148,7 @@ impl State {
         self.float(who, place);
         match Arc::make_mut(&mut self.actors[who]) {
             Actor::Submitter(one) => one.lost(place, self.cluster.age, variant),
-            Actor::Keeper(one) => one.lost(place, self.cluster.age),
+            Actor::Keeper(one) => one.lost(place, self.cluster.age, variant),
             Actor::Over(..) => return None,
         }
         self.note_end(who);
@@ -203,7 +203,7 @@ impl State {
                 submitter::serve(&mut self.cluster, run, signature, request, variant);
             }
             Change::Keep(about, request) => {
-                keeper::serve(&mut self.cluster, *about, request, variant);
+                keeper::serve(&mut self.cluster, run, *about, request, variant);
             }
         }
         Some(())
@@ -211,6 +211,10 @@ impl State {
 
     /// What can change nothing any more is forgotten, since states that differ only in it are alike.
     fn forget(&mut self) {
+        let under_way = |run: &Run| {
+            self.actors.iter().any(|actor| actor.run() == *run && !actor.is_over())
+        };
+        self.cluster.removers.retain(under_way);
         let (left, age) = (self.left.late, self.cluster.age);
         let cluster = &self.cluster;
         self.in_flight.retain(|one| match &one.what {

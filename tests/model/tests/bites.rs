@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use harness_model::check::{CONVERGES, NOTHING_OF_OTHERS, ONE_JOB, TRUE_RECEIPTS, check};
-use harness_model::keeper::Task::{Prune, Release};
+use harness_model::keeper::Task::{Prune, Release, Sweep};
 use harness_model::setting::{Budget, Setting};
 use harness_model::variant::Variant;
 
@@ -82,6 +82,16 @@ fn a_lost_create_that_is_forgotten_or_taken_for_a_no() {
     for variant in [Variant::LossForgotten, Variant::LossTakenForNo] {
         is_found(variant, &Setting { tries: 0, ..setting.clone() }, &[TRUE_RECEIPTS]);
     }
+}
+
+#[test]
+fn a_lost_delete_of_a_secret_that_is_taken_for_a_no() {
+    let swept = Setting {
+        keepers: vec![Sweep],
+        stands: true,
+        ..setting(&["b"], Budget { losses: 1, retentions: 1, ..Budget::default() })
+    };
+    is_found(Variant::LostDeleteTakenForNo, &swept, &[TRUE_RECEIPTS]);
 }
 
 #[test]
