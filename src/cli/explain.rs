@@ -1,4 +1,4 @@
-//! `harness explain CODE`: the whole story of a problem code, a receipt outcome, a category of a status or an exit code.
+//! `harness explain CODE`: the whole story of a problem code, a receipt's outcome, a category of a status or an exit code.
 
 use anyhow::{Result, bail};
 
@@ -6,6 +6,7 @@ use super::args::ExplainArgs;
 use super::exit::Exit;
 use super::terminal;
 use crate::execution;
+use crate::ledger::LedgerOutcome;
 use crate::status::Category;
 use crate::submission::Code;
 use crate::submit::ReceiptOutcome;
@@ -45,6 +46,10 @@ fn list() {
     for outcome in ReceiptOutcome::ALL {
         terminal::data(&format!("  {:<34} {}", outcome.name(), outcome.summary()));
     }
+    terminal::data("\nReceipt outcomes of `cancel`, `release` and `prune`:");
+    for outcome in LedgerOutcome::ALL {
+        terminal::data(&format!("  {:<34} {}", outcome.name(), outcome.summary()));
+    }
     terminal::data("\nCategories of a status:");
     for category in Category::all() {
         terminal::data(&format!("  {:<34} {}", category.name(), category.summary()));
@@ -82,6 +87,11 @@ fn story(word: &str) -> Option<String> {
     stories.extend(outcome.map(|outcome| {
         told("a receipt outcome", outcome.name(), outcome.summary(), outcome.explanation())
     }));
+    let ended = LedgerOutcome::ALL.into_iter().find(|outcome| is_meant(outcome.name()));
+    stories.extend(ended.map(|outcome| {
+        let kind = "a receipt outcome of `cancel`, `release` and `prune`";
+        told(kind, outcome.name(), outcome.summary(), outcome.explanation())
+    }));
     stories.extend(category.map(|category| {
         let remedy = match category.remedy() {
             "" => String::new(),
@@ -103,7 +113,7 @@ fn story(word: &str) -> Option<String> {
         let name = format!("{} (exit code {word} of a step in the pod)", step.name());
         told("an exit code of a step", &name, step.summary(), step.explanation())
     }));
-    // Some words are an outcome of `submit` and a category of `status`; both are told then.
+    // Some words are an outcome of `submit`, one of `cancel` and a category of `status`; all are told then.
     match stories.as_slice() {
         [] => None,
         [(story, _)] => Some(story.clone()),
@@ -160,9 +170,15 @@ mod tests {
         codes.chain(outcomes).chain(exits).collect()
     }
 
-    /// Categories share words with outcomes and codes; both are told then.
+    /// Categories and outcomes of the ledger share words with other outcomes and codes; all are told then.
     fn categories() -> Vec<(String, &'static str, &'static str)> {
-        Category::all().map(|it| (it.name().to_owned(), it.summary(), it.explanation())).collect()
+        let ended = LedgerOutcome::ALL
+            .into_iter()
+            .map(|it| (it.name().to_owned(), it.summary(), it.explanation()));
+        Category::all()
+            .map(|it| (it.name().to_owned(), it.summary(), it.explanation()))
+            .chain(ended)
+            .collect()
     }
 
     #[test]
@@ -202,6 +218,10 @@ mod tests {
             assert!(is_case(code.name, '-'), "{code}");
         }
         for outcome in ReceiptOutcome::ALL {
+            assert!(is_case(outcome.name(), '_'), "{}", outcome.name());
+            assert_eq!(serde_json::json!(outcome), outcome.name());
+        }
+        for outcome in LedgerOutcome::ALL {
             assert!(is_case(outcome.name(), '_'), "{}", outcome.name());
             assert_eq!(serde_json::json!(outcome), outcome.name());
         }

@@ -61,7 +61,8 @@ fn shown(rows: &[Row], output: ListOutput) -> String {
         ListOutput::Name | ListOutput::Json => Vec::new(),
     };
     lines.extend(rows.iter().map(|row| line(row, output)));
-    lines.join("\n")
+    // RFC 4180 ends every line with both.
+    if output == ListOutput::Csv { lines.join("\r\n") + "\r\n" } else { lines.join("\n") }
 }
 
 fn line(row: &Row, output: ListOutput) -> String {
@@ -98,12 +99,12 @@ fn line(row: &Row, output: ListOutput) -> String {
     }
 }
 
-/// One field of RFC 4180. A spreadsheet would run what begins like a formula, so that gets an apostrophe:
-/// <https://owasp.org/www-community/attacks/CSV_Injection>.
+/// One field of RFC 4180. A spreadsheet would run what begins like a formula, in wide characters too, so that gets an
+/// apostrophe: <https://owasp.org/www-community/attacks/CSV_Injection>. Tabs and line ends never get this far.
 fn csv(field: &str) -> String {
     let harmless = neutral::text(field);
-    let guarded =
-        if harmless.starts_with(['=', '+', '-', '@']) { format!("'{harmless}") } else { harmless };
+    let begins_a_formula = harmless.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+    let guarded = if begins_a_formula { format!("'{harmless}") } else { harmless };
     if guarded.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", guarded.replace('"', "\"\""))
     } else {
@@ -122,6 +123,10 @@ mod tests {
             ("a,b", "\"a,b\""),
             ("a\"b", "\"a\"\"b\""),
             ("=1+1", "'=1+1"),
+            ("=a,\"b\"", "\"'=a,\"\"b\"\"\""),
+            ("＝1", "'＝1"),
+            ("\t=1", "\\u{9}=1"),
+            ("a\r\nb", "a\\u{d}\\u{a}b"),
             ("", ""),
         ] {
             assert_eq!(csv(field), shown);

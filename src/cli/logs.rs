@@ -1,6 +1,10 @@
 //! `harness prediction dispatch logs`: the output of an experiment's steps, now or until it is over.
 //!
-//! The exit code follows the Job, never the stream of its output.
+//! The exit code follows the Job, never the stream of its output: a stream may end because a step has, or because the
+//! kubelet, the API server or kubectl was restarted. Only the Job and its pod say which, and a stream that broke is
+//! taken up where it broke.
+
+mod output;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,23 +13,33 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use self::output::Output;
 use super::args::{LogStep, LogsArgs};
 use super::exit::Exit;
 use super::terminal::{self, Tone};
 use super::{connect, neutral, signals};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{Access, Connection, Outcome};
+use crate::cluster::{Access, ConnectOptions, Connection, LogRange, Outcome, Request};
 use crate::execution::Step;
-use crate::status::{ReadError, Status, StepState, Target};
+use crate::status::{
+    LONGEST_OUTAGE, Part, PodStatus, ReadError, Resume, SURVIVED_FAILURES, Status, StepState,
+    Target,
+};
+
+/// Lines that are printed without `--tail` and without `-f`.
+const TAIL: u32 = 10_000;
 
 /// How long one stream of output may last; the longest experiment is shorter.
 const LONGEST_STREAM: Duration = Duration::from_hours(30);
 
-/// How often a step that has not begun is looked at.
+/// How often a step that has not begun is looked at, and a stream that broke is tried again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Reads that may fail in a row while output is followed.
-const SURVIVED_FAILURES: u32 = 60;
+/// How often the output of a step that is over is asked for before it is given up.
+const MOST_TRIES: u32 = 20;
+
+/// How long the Job may take to say that it is over when its steps are.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 pub(super) fn run(args: &LogsArgs) -> Result<Exit> {
     let target = match Target::parse(&args.name) {
@@ -33,181 +47,314 @@ pub(super) fn run(args: &LogsArgs) -> Result<Exit> {
         Err(allowed) => bail!("{}: {allowed}", crate::submission::excerpt::excerpt(&args.name)),
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = connect::options(&args.cluster, Access::Watch, true);
     let stop = signals::stop_at_once()?;
+    let options = ConnectOptions {
+        stop: Some(Arc::clone(&stop)),
+        ..connect::options(&args.cluster, Access::Watch, true)
+    };
     let connection = match connect::open(&options, &clock)? {
         Ok(connection) => connection,
         Err(why) => return Ok(connect::unreachable(&why)),
     };
-    let reader = Reader { connection, clock, stop, args };
-    Ok(reader.read(target))
+    let mut reader = Reader { connection, options, clock, stop, args, target };
+    let ended = match reader.look() {
+        Ok(status) => {
+            reader.target.uid = status.job_uid.clone().filter(|_| !status.is_recorded);
+            if args.follow { reader.follow(status) } else { reader.print(&status) }
+        }
+        Err(exit) => Err(exit),
+    };
+    Ok(ended.unwrap_or_else(|exit| exit))
 }
 
 struct Reader<'a> {
     connection: Connection,
+    options: ConnectOptions,
     clock: Arc<dyn Clock>,
     stop: Arc<AtomicBool>,
     args: &'a LogsArgs,
+    target: Target,
 }
 
+/// `Err` is an end before the end: what the command ends with.
 impl Reader<'_> {
-    fn read(&self, mut target: Target) -> Exit {
-        let steps: Vec<Step> = match (self.args.step, self.args.follow) {
-            (Some(LogStep::Stage), _) => vec![Step::Stage],
-            (Some(LogStep::Publish), _) => vec![Step::Publish],
-            (Some(LogStep::Run), _) | (None, false) => vec![Step::Run],
-            (None, true) => vec![Step::Stage, Step::Run, Step::Publish],
-        };
-        let mut status = match self.look(&target) {
-            Ok(status) => status,
-            Err(exit) => return exit,
-        };
-        target.uid = status.job_uid.clone().filter(|_| !status.is_recorded);
-        for step in steps {
-            if self.args.follow {
-                status = match self.wait_for(step, &target, status) {
-                    Ok(status) => status,
-                    Err(exit) => return exit,
-                };
-            }
-            if let Err(exit) = self.print(step, &status, &target) {
-                return exit;
-            }
-        }
-        if self.args.follow { self.last_word(&target) } else { Exit::of_status(&status, None) }
-    }
-
-    /// What the Job says once the output is over: it takes a moment to say so.
-    fn last_word(&self, target: &Target) -> Exit {
-        let patience = self.clock.boottime() + Duration::from_mins(10);
-        loop {
-            match self.look(target) {
-                Ok(status) if self.args.step.is_some() || !is_under_way(&status) => {
-                    return Exit::of_status(&status, None);
-                }
-                Err(exit) => return exit,
-                Ok(_) if self.clock.boottime() > patience => return Exit::Waited,
-                Ok(_) => self.clock.sleep(PAUSE),
-            }
-            if self.is_stopped() {
-                return Exit::Unknown;
-            }
-        }
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || terminal::output_ended()
-    }
-
-    fn look(&self, target: &Target) -> Result<Status, Exit> {
-        let mut failures = 0;
-        loop {
-            match crate::status::read(&self.connection, &*self.clock, target, Duration::MAX) {
-                Ok(status) => return Ok(status),
-                Err(ReadError::Unknown(_))
-                    if self.args.follow && failures < SURVIVED_FAILURES && !self.is_stopped() =>
-                {
-                    failures += 1;
-                    self.clock.sleep(PAUSE);
-                }
-                Err(error) => {
-                    terminal::say(Tone::Error, &neutral::lines(&error.to_string()));
-                    return Err(match error {
-                        ReadError::Refused(_) => Exit::Refused,
-                        ReadError::Unknown(_) => Exit::Unknown,
-                    });
-                }
-            }
-        }
-    }
-
-    /// Waits until a step has begun or will not begin any more.
-    fn wait_for(&self, step: Step, target: &Target, mut status: Status) -> Result<Status, Exit> {
-        while has_not_begun(&status, step) && is_under_way(&status) {
-            if self.is_stopped() {
-                return Err(Exit::Unknown);
-            }
-            self.clock.sleep(PAUSE);
-            status = self.look(target)?;
-        }
-        Ok(status)
-    }
-
-    /// Prints the output of a step; a stream that breaks is taken up where it broke.
-    fn print(&self, step: Step, status: &Status, target: &Target) -> Result<(), Exit> {
-        // Of a pod without a node the API server answers 204 and nothing, which looks like no answer of its own.
-        let Some(pod) = status.pod.as_ref().filter(|_| !has_not_begun(status, step)) else {
+    /// Prints what there is of one step's output.
+    fn print(&self, status: &Status) -> Result<Exit, Exit> {
+        let step = self.args.step.map_or(Step::Run, step_of);
+        let Some(pod) = pod_with(status, step) else {
             say_gone(step, status);
-            return Ok(());
+            return Ok(Exit::of_status(status, None));
         };
-        let requests = self.connection.requests();
-        let follow = self.args.follow;
-        if follow {
-            terminal::say(Tone::Note, &format!("output of `{}`", step.name()));
-        }
-        let lines = Some(self.args.tail).filter(|_| !follow);
-        let request = requests.stream_log(&pod.name, step.name(), lines, follow, LONGEST_STREAM);
+        let range = LogRange::Last(self.args.tail.unwrap_or(TAIL));
         let mut output = Output::default();
-        loop {
-            let mut skip = output.printed;
-            let streamed = self.stream(&request, &mut |piece| {
-                let known = usize::try_from(skip).unwrap_or(usize::MAX).min(piece.len());
-                skip -= known as u64;
-                output.take(&piece[known..]);
-            });
-            if self.is_stopped() {
-                return Err(Exit::Unknown);
-            }
-            let Err(outcome) = streamed else { break };
+        let streamed = self.stream(&self.request(pod, step, range), &mut |piece| {
+            output.take(piece);
+            ControlFlow::Continue(())
+        });
+        output.end();
+        if self.is_asked_to_stop() {
+            return Err(Exit::Unknown);
+        }
+        if let Err(outcome) = streamed
+            && !terminal::output_ended()
+        {
             match *outcome {
-                Outcome::Done(_) => break,
-                Outcome::Refused(refusal) => {
-                    let why = neutral::lines(&refusal.message);
-                    terminal::say(Tone::Warning, &format!("`{}`: {why}", step.name()));
-                    say_gone(step, status);
-                    break;
-                }
-                Outcome::Unknown(_) if follow => {
-                    self.clock.sleep(PAUSE);
-                    self.look(target)?;
-                }
+                Outcome::Done(_) => {}
+                Outcome::Refused(refusal) => refused(step, &refusal, status)?,
                 Outcome::Unknown(unknown) => {
                     terminal::say(Tone::Error, &neutral::lines(&unknown.to_string()));
                     return Err(Exit::Unknown);
                 }
             }
         }
-        output.end();
-        Ok(())
+        Ok(Exit::of_status(status, None))
     }
 
-    /// Streams on a thread of its own, so that a stop does not wait for the next line.
-    fn stream(
-        &self,
-        request: &crate::cluster::Request,
-        take: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> Result<(), Box<Outcome>> {
-        let watcher = self.connection.watcher();
-        std::thread::scope(|scope| {
-            let stream = scope.spawn(|| {
-                watcher.log(request, &mut |piece| {
-                    take(piece);
-                    if self.is_stopped() {
-                        ControlFlow::Break(())
-                    } else {
-                        ControlFlow::Continue(())
+    /// Follows one step or all of them, in every pod that there is one after the other.
+    fn follow(&mut self, mut status: Status) -> Result<Exit, Exit> {
+        let steps: Vec<Step> = match self.args.step {
+            Some(step) => vec![step_of(step)],
+            None => vec![Step::Stage, Step::Run, Step::Publish],
+        };
+        let mut index = 0;
+        let mut pod = status.pod.clone();
+        while let Some(step) = steps.get(index) {
+            status = self.wait_for(*step, status)?;
+            if !is_another(&status, pod.as_ref()) {
+                pod = status.pod.clone().or(pod);
+                status = self.follow_step(*step, status)?;
+                index += 1;
+            }
+            if is_another(&status, pod.as_ref()) {
+                terminal::say(Tone::Note, "another pod has taken over and begins anew");
+                pod.clone_from(&status.pod);
+                index = 0;
+            }
+        }
+        self.last_word(status)
+    }
+
+    /// Follows the output of one step until the step is over, and gives the status that says so.
+    fn follow_step(&mut self, step: Step, mut status: Status) -> Result<Status, Exit> {
+        let Some(pod) = pod_with(&status, step).cloned() else {
+            say_gone(step, &status);
+            return Ok(status);
+        };
+        terminal::say(Tone::Note, &format!("output of `{}`", step.name()));
+        let mut output = Output::default();
+        let mut resume = Resume::default();
+        let mut tries = 0;
+        loop {
+            let was_over = is_over(&status, step);
+            let since = resume.since();
+            let lines = self.args.tail.filter(|_| since.is_none());
+            let request = self.request(&pod, step, LogRange::Follow { since, lines });
+            let mut taken_up = resume.stream();
+            let streamed = self.stream(&request, &mut |piece| {
+                taken_up.piece(piece, &mut |part| {
+                    match part {
+                        Part::Bytes(bytes) => output.take(bytes),
+                        Part::Gap => say_gap(&mut output),
                     }
+                    ControlFlow::Continue(())
                 })
             });
-            while !stream.is_finished() {
-                if self.is_stopped() {
-                    self.connection.end();
-                }
-                self.clock.sleep(Duration::from_millis(5));
+            if self.is_stopped() {
+                output.end();
+                return Err(Exit::Unknown);
             }
-            stream.join().expect("streaming does not panic")
-        })
+            let has_ended = match &streamed {
+                Ok(()) => true,
+                Err(outcome) => matches!(**outcome, Outcome::Done(_)),
+            };
+            if !was_over {
+                status = self.look()?;
+                if !is_over(&status, step) {
+                    self.clock.sleep(PAUSE);
+                }
+            }
+            // A stream that was opened before may have ended for another reason than the step.
+            if was_over && has_ended || is_another(&status, Some(&pod)) {
+                break;
+            }
+            tries += u32::from(was_over);
+            let is_last = tries >= MOST_TRIES || status.pod.is_none();
+            match streamed.map_err(|outcome| *outcome) {
+                Err(Outcome::Refused(refusal)) if is_last || is_forbidden(&refusal) => {
+                    if !output.has_shown() {
+                        refused(step, &refusal, &status)?;
+                    }
+                    break;
+                }
+                Err(Outcome::Unknown(unknown)) if is_last => {
+                    let why = neutral::lines(&unknown.to_string());
+                    let text =
+                        format!("the rest of the output of `{}` is lost: {why}", step.name());
+                    terminal::say(Tone::Warning, &text);
+                    break;
+                }
+                Err(_) if was_over => self.clock.sleep(PAUSE),
+                _ => {}
+            }
+            self.mend();
+        }
+        output.end();
+        Ok(status)
     }
+
+    /// What the Job says once the output is over: it takes a moment to say so.
+    fn last_word(&mut self, mut status: Status) -> Result<Exit, Exit> {
+        let patience = self.clock.boottime() + PATIENCE;
+        while self.args.step.is_none() && is_under_way(&status) {
+            if self.is_stopped() {
+                return Err(Exit::Unknown);
+            }
+            if self.clock.boottime() > patience {
+                return Err(Exit::Waited);
+            }
+            self.clock.sleep(PAUSE);
+            status = self.look()?;
+        }
+        // Of a step that failed, the Job takes a moment to say so.
+        let failed = |it: &crate::status::StepStatus| {
+            self.args.step.is_some_and(|step| step_of(step) == it.step)
+                && it.state == StepState::Failed
+        };
+        if is_under_way(&status) && status.steps.iter().any(failed) {
+            return Ok(Exit::Failed);
+        }
+        Ok(Exit::of_status(&status, None))
+    }
+
+    /// Waits until a step has begun or will not begin any more.
+    fn wait_for(&mut self, step: Step, mut status: Status) -> Result<Status, Exit> {
+        while has_not_begun(&status, step) && is_under_way(&status) {
+            if self.is_stopped() {
+                return Err(Exit::Unknown);
+            }
+            self.clock.sleep(PAUSE);
+            status = self.look()?;
+        }
+        Ok(status)
+    }
+
+    /// Where the experiment stands; while output is followed, outages are survived as a wait survives them.
+    fn look(&mut self) -> Result<Status, Exit> {
+        let (mut failures, mut outage) = (0, None);
+        loop {
+            let (connection, clock, target) = (&self.connection, &*self.clock, &self.target);
+            let read = || crate::status::read(connection, clock, target, Duration::MAX);
+            let error = match connection.until(clock, &|| self.is_stopped(), read) {
+                Ok(status) => return Ok(status),
+                Err(error) => error,
+            };
+            if self.is_stopped() {
+                return Err(Exit::Unknown);
+            }
+            failures += 1;
+            let now = self.clock.boottime();
+            let since = *outage.get_or_insert(now);
+            let was_seen = self.target.uid.is_some();
+            let is_hopeful = match &error {
+                ReadError::Refused(_) => was_seen,
+                ReadError::Unknown(_) => was_seen || failures <= SURVIVED_FAILURES,
+            };
+            if !self.args.follow || !is_hopeful || now.saturating_sub(since) >= LONGEST_OUTAGE {
+                terminal::say(Tone::Error, &neutral::lines(&error.to_string()));
+                return Err(match error {
+                    ReadError::Refused(_) => Exit::Refused,
+                    ReadError::Unknown(_) => Exit::Unknown,
+                });
+            }
+            if failures == 1 {
+                let text = format!("cannot read the cluster: {error}; trying again");
+                terminal::say(Tone::Warning, &neutral::lines(&text));
+            }
+            self.clock.sleep(PAUSE);
+            self.mend();
+        }
+    }
+
+    /// A connection in place of one whose kubectl has died.
+    fn mend(&mut self) {
+        if self.connection.has_ended()
+            && let Ok(connection) = Connection::open(&self.options, &self.clock)
+        {
+            self.connection = connection;
+        }
+    }
+
+    fn request(&self, pod: &PodStatus, step: Step, range: LogRange) -> Request {
+        self.connection.requests().stream_log(&pod.name, step.name(), range, LONGEST_STREAM)
+    }
+
+    fn stream(
+        &self,
+        request: &Request,
+        take: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + Send),
+    ) -> Result<(), Box<Outcome>> {
+        let watcher = self.connection.watcher();
+        self.connection.until(&*self.clock, &|| self.is_stopped(), || watcher.log(request, take))
+    }
+
+    fn is_asked_to_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_asked_to_stop() || terminal::output_ended()
+    }
+}
+
+fn refused(step: Step, refusal: &crate::cluster::Status, status: &Status) -> Result<(), Exit> {
+    let why = neutral::lines(&refusal.message);
+    let text = format!("`{}`: {why}", step.name());
+    if is_forbidden(refusal) {
+        terminal::say(Tone::Error, &text);
+        return Err(Exit::Refused);
+    }
+    terminal::say(Tone::Warning, &text);
+    say_gone(step, status);
+    Ok(())
+}
+
+fn step_of(step: LogStep) -> Step {
+    match step {
+        LogStep::Stage => Step::Stage,
+        LogStep::Run => Step::Run,
+        LogStep::Publish => Step::Publish,
+    }
+}
+
+fn is_forbidden(refusal: &crate::cluster::Status) -> bool {
+    matches!(refusal.code, 401 | 403)
+}
+
+/// The pod, if the step has begun in it: of a pod without a node the API server answers 204 and nothing, which looks
+/// like no answer of its own.
+fn pod_with(status: &Status, step: Step) -> Option<&PodStatus> {
+    status.pod.as_ref().filter(|_| !has_not_begun(status, step))
+}
+
+fn is_another(status: &Status, pod: Option<&PodStatus>) -> bool {
+    match (&status.pod, pod) {
+        (Some(now), Some(pod)) => now.uid != pod.uid,
+        _ => false,
+    }
+}
+
+/// Whether a step writes nothing any more.
+fn is_over(status: &Status, step: Step) -> bool {
+    let is_over = |it: &crate::status::StepStatus| {
+        it.step == step && matches!(it.state, StepState::Succeeded | StepState::Failed)
+    };
+    !is_under_way(status) || status.steps.iter().any(is_over)
+}
+
+fn say_gap(output: &mut Output) {
+    output.end();
+    let text = "the connection broke, and the node does not have any more what followed; lines may be missing here";
+    terminal::say(Tone::Warning, text);
 }
 
 fn say_gone(step: Step, status: &Status) {
@@ -234,34 +381,4 @@ fn is_under_way(status: &Status) -> bool {
 fn has_not_begun(status: &Status, step: Step) -> bool {
     let waits = |it: &crate::status::StepStatus| it.step == step && it.state == StepState::Waiting;
     status.steps.is_empty() || status.steps.iter().any(waits)
-}
-
-/// Output on its way to standard output: raw, or harmless where eyes see it.
-#[derive(Default)]
-struct Output {
-    printed: u64,
-    stream: neutral::Stream,
-    ends_a_line: bool,
-}
-
-impl Output {
-    fn take(&mut self, piece: &[u8]) {
-        if piece.is_empty() {
-            return;
-        }
-        self.printed += piece.len() as u64;
-        self.ends_a_line = piece.last() == Some(&b'\n');
-        if !terminal::is_seen() {
-            terminal::raw(piece);
-            return;
-        }
-        terminal::raw(self.stream.bytes(piece).as_bytes());
-    }
-
-    /// A prompt of the shell must not stand behind the last line.
-    fn end(&self) {
-        if self.printed > 0 && !self.ends_a_line && terminal::is_seen() {
-            terminal::raw(b"\n");
-        }
-    }
 }

@@ -35,7 +35,7 @@ pub(super) fn lines(raw: &str) -> String {
     raw.lines().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// Another program's standard error, which comes in pieces that end anywhere.
+/// Another program's output, which comes in pieces that end anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     /// The end of the piece before, as far as a command could begin in it.
@@ -48,27 +48,38 @@ impl Stream {
     /// One piece of bytes for people, with all whole characters that came so far.
     pub(super) fn bytes(&mut self, raw: &[u8]) -> String {
         self.held.extend_from_slice(raw);
-        let whole = match std::str::from_utf8(&self.held) {
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            _ => self.held.len(),
-        };
+        let whole = self.held.len() - begun(&self.held);
         let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
         self.held.drain(..whole);
         self.piece(&text)
     }
 
-    /// One piece for people: line feeds stay, and a prompt without one is shown at once.
+    /// What was held for a character that never became whole.
+    pub(super) fn rest(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        self.piece(&String::from_utf8_lossy(&held))
+    }
+
+    /// One piece for people: line feeds and tabs stay, and a prompt without an end of line is shown at once.
     pub(super) fn piece(&mut self, raw: &str) -> String {
         let joined = format!("{}{raw}", self.end);
         let is_split = self.end.char_indices().any(|(index, _)| {
             !begins_command(&self.end[index..]) && begins_command(&joined[index..])
         });
         let start = joined.char_indices().rev().map(|(index, _)| index).take(2).last();
-        let lines = raw.split('\n').map(|line| text(line.trim_end_matches('\r')));
+        let columns = |line: &str| line.split('\t').map(text).collect::<Vec<_>>().join("\t");
+        let lines = raw.split('\n').map(|line| columns(line.trim_end_matches('\r')));
         let shown = lines.collect::<Vec<_>>().join("\n");
         joined[start.unwrap_or(0)..].clone_into(&mut self.end);
         if is_split { format!("\\{shown}") } else { shown }
     }
+}
+
+/// How many bytes at the end begin a character of UTF-8 that may still be completed.
+fn begun(bytes: &[u8]) -> usize {
+    let last = bytes.utf8_chunks().last().map(|chunk| chunk.invalid()).unwrap_or_default();
+    let may_go_on = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
+    if may_go_on { last.len() } else { 0 }
 }
 
 /// JSON text: the same characters as escapes, which change no value.
@@ -197,6 +208,12 @@ mod tests {
     }
 
     #[test]
+    fn output_keeps_its_columns() {
+        let mut stream = Stream::default();
+        assert_eq!(stream.piece("a\tb\r\n\t::c\u{1b}\n"), "a\tb\n\t\\::c\\u{1b}\n");
+    }
+
+    #[test]
     fn json_keeps_its_values() {
         let value = serde_json::json!({"a": "x ##[group] ::set-output \u{202e}\u{200b} é \u{1b}", "b": [1, null]});
         for serialised in [serde_json::to_string(&value), serde_json::to_string_pretty(&value)] {
@@ -224,5 +241,21 @@ mod tests {
         assert!(!shown.contains("##[") && !shown.contains("::"), "{shown}");
         assert!(shown.chars().all(|c| is_printable(c) || c == '\n'), "{shown}");
         assert!(shown.lines().any(|line| line == format!("long: {long}")), "{shown}");
+    }
+
+    #[test]
+    fn only_what_may_become_a_character_is_held() {
+        let rocket = "🚀".as_bytes();
+        for (bytes, held) in [
+            (b"plain".to_vec(), 0),
+            (rocket.to_vec(), 0),
+            (rocket[..3].to_vec(), 3),
+            ([b"\xff a ", &rocket[..2]].concat(), 2),
+            (b"\xff".to_vec(), 0),
+            ([&rocket[..2], b"x"].concat(), 0),
+            (Vec::new(), 0),
+        ] {
+            assert_eq!(begun(&bytes), held, "{bytes:?}");
+        }
     }
 }

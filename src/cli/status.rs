@@ -1,7 +1,7 @@
 //! `harness prediction dispatch status`: where experiments stand and why, now or until they are over.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -21,10 +21,17 @@ use crate::submission::Submission;
 pub(super) fn run(args: &StatusArgs) -> Result<Exit> {
     let Some(targets) = targets(args)? else { return Ok(Exit::Invalid) };
     let reads_stdin = args.submissions.iter().any(|path| path.as_os_str() == STANDARD_INPUT);
-    let options = connect::options(&args.cluster, Access::Watch, !reads_stdin);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let begun = clock.boottime();
     let waits = args.wait.is_some() || args.watch;
     let stop = if waits { Some(signals::stop_at_once()?) } else { None };
+    let limit = args.wait.and_then(|wait| wait.0);
+    let options = connect::options(&args.cluster, Access::Watch, !reads_stdin);
+    let options = ConnectOptions {
+        ready_timeout: limit.unwrap_or(options.ready_timeout).min(options.ready_timeout),
+        stop: stop.clone(),
+        ..options
+    };
     let connection = match connect::open(&options, &clock)? {
         Ok(connection) => connection,
         Err(why) => return Ok(connect::unreachable(&why)),
@@ -32,8 +39,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<Exit> {
     match stop {
         None => Ok(once(&connection, &*clock, &targets, args.output)),
         Some(stop) => {
-            let limit = args.wait.and_then(|wait| wait.0);
-            let waiting = Waiting { limit, is_watching: args.watch, output: args.output };
+            let waiting = Waiting { begun, limit, is_watching: args.watch, output: args.output };
             let exits = follow_to_the_end(&clock, &options, connection, targets, waiting, &stop);
             Ok(Exit::most_urgent(exits))
         }
@@ -107,6 +113,8 @@ fn once(
 /// How to wait.
 #[derive(Clone, Copy)]
 pub(super) struct Waiting {
+    /// Since when, on the boot-time clock.
+    pub(super) begun: Duration,
     /// For how long; nothing is for as long as it takes.
     pub(super) limit: Option<Duration>,
     /// Whether each change is data.
@@ -122,17 +130,19 @@ pub(super) fn follow_to_the_end(
     connection: Connection,
     targets: Vec<Target>,
     waiting: Waiting,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Vec<Exit> {
     if targets.is_empty() {
         return Vec::new();
     }
     let spinner = Spinner::start();
+    let is_one = targets.len() == 1;
     let changes_are_data =
         waiting.is_watching || matches!(waiting.output, StatusOutput::Json | StatusOutput::Yaml);
     let mut heard = |status: &Status, is_change: bool| {
         let line = format!("{}: {}", status.name, statuses::in_one_line(status));
-        spinner.say(line.clone());
+        let glance = statuses::at_a_glance(status);
+        spinner.say(if is_one { glance } else { format!("{glance} ({})", status.name) });
         if !is_change {
             return;
         }
@@ -146,14 +156,18 @@ pub(super) fn follow_to_the_end(
         spinner.aside(|| terminal::say(Tone::Warning, &neutral::lines(text)));
     };
     let connect = |ready_within: Duration| {
-        let options = ConnectOptions { ready_timeout: ready_within, ..options.clone() };
+        let stop = Some(Arc::clone(stop));
+        let options = ConnectOptions { ready_timeout: ready_within, stop, ..options.clone() };
         Connection::open(&options, clock)
     };
+    let is_stopped =
+        || stop.load(Ordering::Relaxed) || (changes_are_data && terminal::output_ended());
     let session = Session {
         clock,
         connect: &connect,
         limit: waiting.limit,
-        stop,
+        begun: waiting.begun,
+        is_stopped: &is_stopped,
         heard: &mut heard,
         trouble: &mut trouble,
     };
@@ -180,6 +194,12 @@ fn conclude(followed: &Followed, output: StatusOutput) {
     let name = &followed.target.name;
     match &followed.end {
         FollowEnd::Over => {}
+        FollowEnd::Waited if followed.status.is_none() => {
+            let text =
+                format!("{name}: waited long enough, and the cluster did not say where it stands");
+            terminal::say(Tone::Error, &text);
+        }
+        FollowEnd::Stopped if terminal::output_ended() => {}
         FollowEnd::Waited => {
             let goes_on = format!("{name}: waited long enough; the experiment goes on");
             terminal::say(Tone::Note, &goes_on);

@@ -79,11 +79,25 @@ fn step_line(step: &StepStatus) -> String {
 
 /// What is going on, in one line: for progress and for logs.
 pub(super) fn in_one_line(status: &Status) -> String {
-    let left =
-        status.steps.iter().find_map(|step| step.left_seconds).or(status.times.job_left_seconds);
-    let left = left.map(|left| format!("; {} left", duration(left))).unwrap_or_default();
+    let left = left(status).map(|left| format!("; {left}")).unwrap_or_default();
     let sentence = neutral::text(&status.diagnosis.sentence);
     format!("{}: {sentence} [{}]{left}", status.phase.name(), status.diagnosis.category.name())
+}
+
+/// The same for a line that is cut at the width of a terminal: what matters most comes first.
+pub(super) fn at_a_glance(status: &Status) -> String {
+    let left = left(status).map(|left| format!(", {left}")).unwrap_or_default();
+    format!("{}{left}: {}", status.phase.name(), neutral::text(&status.diagnosis.sentence))
+}
+
+/// What is left of a step is not what is left of everything.
+fn left(status: &Status) -> Option<String> {
+    let of_step = status.steps.iter().find_map(|step| step.left_seconds);
+    match (of_step, status.times.job_left_seconds) {
+        (Some(left), _) => Some(format!("{} left", duration(left))),
+        (None, Some(left)) => Some(format!("the Job ends in {} at the latest", duration(left))),
+        (None, None) => None,
+    }
 }
 
 /// One status of several: a line of a table.

@@ -48,7 +48,9 @@ pub(super) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
 
 /// The Job sets them from the profile's `proxy` and `ca_config_map`.
 pub(super) fn store_settings() -> store::Settings {
-    let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+    let text = |name: &str| {
+        variable(name).and_then(|value| value.into_string().ok()).filter(|text| !text.is_empty())
+    };
     store::Settings {
         certificate_file: variable("SSL_CERT_FILE")
             .filter(|path| !path.is_empty())

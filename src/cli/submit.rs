@@ -259,7 +259,8 @@ fn submit_items(items: &[Item<'_>], args: &SubmitArgs, receipts: &Receipts) -> R
             ReceiptOutput::Text => StatusOutput::Text,
             ReceiptOutput::Json => StatusOutput::Json,
         };
-        let waiting = status::Waiting { limit: limit.0, is_watching: false, output };
+        let waiting =
+            status::Waiting { begun: clock.boottime(), limit: limit.0, is_watching: false, output };
         let targets = receipts.take_targets();
         receipts.ended(status::follow_to_the_end(
             &clock, &options, connection, targets, waiting, &stop,

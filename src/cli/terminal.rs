@@ -9,6 +9,7 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 static OUTPUT_ENDED: AtomicBool = AtomicBool::new(false);
 static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
@@ -75,9 +76,18 @@ pub(super) fn is_seen() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Whether a reader has gone away.
+/// Whether a reader has gone away, which a pipe tells before anything is written to it again.
 pub(super) fn output_ended() -> bool {
-    OUTPUT_ENDED.load(Ordering::Relaxed)
+    OUTPUT_ENDED.load(Ordering::Relaxed) || is_broken()
+}
+
+/// POSIX reports these two whether or not anything was asked for: `poll` of POSIX.1-2017.
+fn is_broken() -> bool {
+    let output = io::stdout();
+    let mut watched = [PollFd::new(&output, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut watched, Some(&now)).is_ok_and(|count| count > 0)
+        && watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 fn note_failure(error: &io::Error) {

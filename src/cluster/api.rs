@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::request::{DryRun, Expected, Method, Preconditions, Request, Resource};
@@ -16,6 +17,21 @@ pub const FIELD_MANAGER: &str = "harness";
 pub struct Requests {
     namespace: String,
     timeout: Duration,
+}
+
+/// Which part of a container's output is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogRange {
+    /// So many lines from the end.
+    Last(u32),
+    /// All lines, or only those since a whole second, or so many from the end, each with its time before it, and what
+    /// comes after them until the container ends.
+    Follow {
+        /// Since when.
+        since: Option<Timestamp>,
+        /// How many lines from the end.
+        lines: Option<u32>,
+    },
 }
 
 impl Requests {
@@ -118,17 +134,24 @@ impl Requests {
         }
     }
 
-    /// Reads a container's output as it comes, all of it or its last lines, and follows it until the container ends.
+    /// Reads a container's output as it comes; it may take as long as `timeout`.
     pub fn stream_log(
         &self,
         pod: &str,
         container: &str,
-        lines: Option<u32>,
-        follow: bool,
+        range: LogRange,
         timeout: Duration,
     ) -> Request {
-        let mut query = vec![("container", container.to_owned()), ("follow", follow.to_string())];
-        query.extend(lines.map(|lines| ("tailLines", lines.to_string())));
+        let mut query = vec![("container", container.to_owned())];
+        match range {
+            LogRange::Last(lines) => query.push(("tailLines", lines.to_string())),
+            LogRange::Follow { since, lines } => {
+                query.push(("follow", "true".to_owned()));
+                query.push(("timestamps", "true".to_owned()));
+                query.extend(since.map(|since| ("sinceTime", format!("{since:.0}"))));
+                query.extend(lines.map(|lines| ("tailLines", lines.to_string())));
+            }
+        }
         Request {
             method: Method::Get,
             path: format!("{}/log", self.path(Resource::Pods, pod)),

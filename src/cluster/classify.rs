@@ -6,8 +6,10 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::lean::Lean;
 use super::outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
 use super::request::{Expected, Method, Request, Resource};
 use super::text::bounded;
@@ -64,7 +66,7 @@ fn foreign(answer: &RawAnswer) -> Why {
     Why::Foreign { status: answer.status, media_type: answer.media_type.clone() }
 }
 
-fn read_json(answer: &RawAnswer) -> Result<Value, Why> {
+fn read_json<T: DeserializeOwned>(answer: &RawAnswer) -> Result<T, Why> {
     if answer.media_type != "application/json" {
         return Err(foreign(answer));
     }
@@ -83,6 +85,7 @@ fn read_text(answer: &RawAnswer) -> Result<Value, Why> {
 fn success(request: &Request, answer: RawAnswer) -> Outcome {
     let read = match &request.expected {
         Expected::Log => read_text(&answer),
+        Expected::List(_) => read_json(&answer).map(|Lean(list)| list),
         _ => read_json(&answer),
     };
     let body = match read {
@@ -110,7 +113,7 @@ fn success(request: &Request, answer: RawAnswer) -> Outcome {
 }
 
 fn refusal(request: &Request, answer: RawAnswer) -> Outcome {
-    let body = match read_json(&answer) {
+    let body: Value = match read_json(&answer) {
         Ok(body) => body,
         Err(why) => return unknown(why, answer.retry_after, None),
     };

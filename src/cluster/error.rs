@@ -97,6 +97,10 @@ pub enum ConnectError {
         stderr: String,
     },
 
+    /// Nobody waits for it any more.
+    #[error("stopped before kubectl was ready")]
+    Stopped,
+
     /// The operating system gave no socket, pipe or thread.
     #[error("cannot set up the connection to kubectl")]
     System {
@@ -119,6 +123,7 @@ impl ConnectError {
             Self::Guard { .. }
             | Self::EndedEarly { .. }
             | Self::NotReady { .. }
+            | Self::Stopped
             | Self::System { .. } => false,
         }
     }

@@ -20,6 +20,7 @@ pub mod error;
 pub mod guard;
 mod headers;
 mod http;
+mod lean;
 pub mod outcome;
 mod process;
 mod proxy;
@@ -30,10 +31,11 @@ pub mod watch;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub use access::Access;
-pub use api::Requests;
+pub use api::{LogRange, Requests};
 pub use error::ConnectError;
 pub use outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
 pub use proxy::says_context_is_missing;
@@ -46,6 +48,9 @@ use crate::clock::Clock;
 
 /// Where a pod finds its service account's token.
 pub const SERVICE_ACCOUNT_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// How often is looked whether somebody still waits.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// Which cluster, and as whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +104,8 @@ pub struct ConnectOptions {
     pub folders: Vec<PathBuf>,
     /// Who sees kubectl's standard error as it comes.
     pub on_stderr: Option<StderrObserver>,
+    /// Becomes true when nobody waits for kubectl to serve any more.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl ConnectOptions {
@@ -119,6 +126,7 @@ impl ConnectOptions {
             stdin_is_free: false,
             folders: vec![PathBuf::from("/tmp")],
             on_stderr: None,
+            stop: None,
         }
     }
 }
@@ -170,6 +178,26 @@ impl Connection {
     /// Ends kubectl at once, and with it every request that is under way; nothing can be sent any more.
     pub fn end(&self) {
         self.proxy.end();
+    }
+
+    /// Does what waits for answers, on a thread of its own, and ends kubectl as soon as `has_ended` says that nobody
+    /// waits for them any more: without kubectl no answer comes.
+    pub fn until<T: Send>(
+        &self,
+        clock: &dyn Clock,
+        has_ended: &dyn Fn() -> bool,
+        work: impl FnOnce() -> T + Send,
+    ) -> T {
+        std::thread::scope(|scope| {
+            let work = scope.spawn(work);
+            while !work.is_finished() {
+                if has_ended() {
+                    self.end();
+                }
+                clock.sleep(LOOK);
+            }
+            work.join().expect("what waits for answers does not panic")
+        })
     }
 
     /// Whether kubectl is gone, so that only a new connection can help.

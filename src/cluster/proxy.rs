@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -22,6 +23,9 @@ const LONGEST_SOCKET_PATH: usize = 103;
 
 /// How kubectl says that it listens.
 const READY: &str = "Starting to serve on ";
+
+/// How long a stop may go unnoticed while kubectl starts.
+const STOP_LAG: Duration = Duration::from_millis(50);
 
 /// What may stand before the ready line.
 const LONGEST_PREAMBLE: usize = 64 * 1024;
@@ -118,8 +122,9 @@ impl Proxy {
         clock: &dyn Clock,
         deadline: Duration,
     ) -> Result<(), ConnectError> {
-        match read_ready_line(&self.control, clock, deadline)? {
+        match read_ready_line(&self.control, clock, deadline, options.stop.as_deref())? {
             Preamble::Ready => Ok(()),
+            Preamble::Stopped => Err(ConnectError::Stopped),
             Preamble::Late => Err(ConnectError::NotReady {
                 command: command_line(options),
                 allowed: options.ready_timeout,
@@ -172,6 +177,7 @@ fn wait_for_end(mut control: &UnixStream, limit: Duration) -> bool {
 /// What came before kubectl served, or did not.
 enum Preamble {
     Ready,
+    Stopped,
     Late,
     Ended,
     NotStarted(io::Error),
@@ -181,6 +187,7 @@ fn read_ready_line(
     mut control: &UnixStream,
     clock: &dyn Clock,
     deadline: Duration,
+    stop: Option<&AtomicBool>,
 ) -> io::Result<Preamble> {
     let mut said = Vec::new();
     let mut piece = [0; 1024];
@@ -189,12 +196,20 @@ fn read_ready_line(
         if left.is_zero() {
             break Preamble::Late;
         }
-        control.set_read_timeout(Some(left))?;
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            break Preamble::Stopped;
+        }
+        let nap = if stop.is_some() { left.min(STOP_LAG) } else { left };
+        control.set_read_timeout(Some(nap))?;
         match control.read(&mut piece) {
             Ok(0) => break Preamble::Ended,
             Ok(count) => said.extend_from_slice(&piece[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Preamble::Late,
+            // Whether that was the deadline is seen above.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+                ) => {}
             Err(error) => return Err(error),
         }
         if let Some(preamble) = find(&said) {

@@ -3,14 +3,17 @@
 use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::facts::Moment;
 use super::observe;
 use super::protocol::{Action, Command, Conclusion, Limits, Protocol, Request};
 use crate::clock::Clock;
 use crate::cluster::{self, DryRun, Outcome, Preconditions, Resource};
-use crate::render::names::{CANCELLED_AT, CANCELLED_BY, MANAGED_BY, RESULT_IDENTITY};
+use crate::execution::Step;
+use crate::render::names::{
+    ATTEMPT_ID, CANCELLED_AT, CANCELLED_BY, IMAGE, MANAGED_BY, MISSION_ID, RESULT_IDENTITY,
+};
 use crate::submit::api::{Api, wait};
 use crate::submit::record::{KEY, Record};
 
@@ -41,7 +44,8 @@ pub fn drive(
     name: &str,
     stop: &AtomicBool,
 ) -> Driven {
-    let mut driver = Driver { api, clock, name, server: None, warnings: Vec::new() };
+    let mut driver =
+        Driver { api, clock, name, server: None, warnings: Vec::new(), shown: Map::new() };
     let (mut protocol, mut action) = Protocol::start(command, limits, &driver.moment());
     let conclusion = loop {
         let (after, requests) = match action {
@@ -90,6 +94,8 @@ struct Driver<'a> {
     name: &'a str,
     server: Option<Timestamp>,
     warnings: Vec<String>,
+    /// What `list` shows of the Job, and goes on to show of its record.
+    shown: Map<String, Value>,
 }
 
 impl Driver<'_> {
@@ -108,6 +114,13 @@ impl Driver<'_> {
             if !self.warnings.contains(warning) {
                 self.warnings.push(warning.clone());
             }
+        }
+        let job = requests.iter().zip(&outcomes).find_map(|(request, outcome)| match outcome {
+            Outcome::Done(answer) if *request == Request::ReadJob => Some(&answer.body),
+            _ => None,
+        });
+        if let Some(job) = job {
+            self.shown = shown(job);
         }
         outcomes
     }
@@ -149,7 +162,9 @@ impl Driver<'_> {
                 requests.delete(Resource::Pods, name, &preconditions)
             }
             Request::CreateRecord(record) => {
-                let body = config_map(record).to_string().into_bytes();
+                let mut object = config_map(record);
+                object["metadata"]["annotations"] = Value::Object(self.shown.clone());
+                let body = object.to_string().into_bytes();
                 requests.create_config_map(self.name, body, DryRun::No)
             }
             Request::DeleteSecret { name, uid: which } => requests.delete_secret(name, &uid(which)),
@@ -160,6 +175,22 @@ impl Driver<'_> {
             }
         }
     }
+}
+
+/// What a Job is known by to people; the record itself is a frozen form and has none of it.
+fn shown(job: &Value) -> Map<String, Value> {
+    let annotations = &job["metadata"]["annotations"];
+    let containers = job["spec"]["template"]["spec"]["containers"].as_array().into_iter().flatten();
+    let image =
+        containers.filter(|it| it["name"] == Step::Run.name()).find_map(|it| it["image"].as_str());
+    [
+        (MISSION_ID, annotations[MISSION_ID].as_str()),
+        (ATTEMPT_ID, annotations[ATTEMPT_ID].as_str()),
+        (IMAGE, image),
+    ]
+    .into_iter()
+    .filter_map(|(key, text)| Some((key.to_owned(), Value::from(text?))))
+    .collect()
 }
 
 /// A patch that changes nothing but this object, as it was seen.

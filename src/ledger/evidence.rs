@@ -77,6 +77,29 @@ pub fn pending_without_node<'a>(
     }
 }
 
+/// Whether a Job proves, as it stands now, that no `run` of it has started. A Job that is not over may start it later.
+pub fn not_yet_run(job: &JobFact, pods: &[PodFact]) -> Result<(), Doubtful> {
+    if matches!(job.state, JobState::Failed { .. }) {
+        return failed_without_run(job, pods);
+    }
+    traceable(job)?;
+    let own: Vec<&PodFact> = own(job, pods).collect();
+    if job.counted > own.len() as u64 {
+        return Err("a pod that it counts is gone".to_owned());
+    }
+    match own[..] {
+        [] if job.started_at.is_none() => Ok(()),
+        [] => Err("it shows no pod: one may start at any moment, or be gone".to_owned()),
+        [pod] if unbound_for_good(pod) => Ok(()),
+        [pod] if pod.is_terminating || pod.is_disrupted => {
+            Err(format!("its pod {} is on its way out, and what it shows may be old", pod.name))
+        }
+        [pod] if pod.is_bound => never_started(pod),
+        [pod] => never_started_or_silent(pod),
+        _ => Err("it shows more than one pod".to_owned()),
+    }
+}
+
 /// A pod that is being deleted never gets a node: the API server refuses to bind it.
 pub fn unbound_for_good(pod: &PodFact) -> bool {
     pod.is_terminating && !pod.is_bound && pod.run != RunFact::MayHaveStarted

@@ -8,6 +8,7 @@ pub mod drive;
 pub mod evidence;
 pub mod facts;
 pub mod observe;
+pub mod outcome;
 pub mod protocol;
 pub mod receipt;
 pub mod survey;

@@ -134,7 +134,8 @@ fn identity(live: &Value) -> Option<Identity> {
 }
 
 /// A pod of a suspended Job is deleted and not counted. A Job that was suspended from its beginning is started by one
-/// change of its specification, which then is of generation 2; each further stop and start changes it again.
+/// change of its specification, which then is of generation 2; each further stop and start changes it again. One that is
+/// suspended and of a later generation than the first may have been started before.
 fn earlier_pods(live: &Value) -> Option<Earlier> {
     if live["spec"]["podFailurePolicy"].is_object() {
         return Some(Earlier::Restarted);
@@ -143,7 +144,8 @@ fn earlier_pods(live: &Value) -> Option<Earlier> {
     let was_suspended =
         conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Suspended"));
     let generation = live["metadata"]["generation"].as_u64().unwrap_or(u64::MAX);
-    (was_suspended && generation > 2).then_some(Earlier::Suspended)
+    let latest = if live["spec"]["suspend"] == true { 1 } else { 2 };
+    (was_suspended && generation > latest).then_some(Earlier::Suspended)
 }
 
 /// A live pod.

@@ -6,99 +6,13 @@
 use serde::Serialize;
 
 use super::drive::Driven;
+pub use super::outcome::LedgerOutcome;
 use super::protocol::{Command, Conclusion, Ending};
 use super::survey::Task;
 use crate::submit::record::Record;
 
 /// The version of the JSON form.
 pub const SCHEMA_VERSION: &str = "prediction_ledger_receipt.v1";
-
-/// How it ended. The names are frozen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LedgerOutcome {
-    /// Its end was asked for, and has not come yet.
-    CancelRequested,
-    /// It was cancelled, and has ended.
-    Cancelled,
-    /// It had ended before; nothing was changed.
-    AlreadyFinished,
-    /// Its identity is free.
-    Released,
-    /// It cannot be proven that it never ran; nothing was changed.
-    NotReleased,
-    /// Its record stands, and the Job and its Secrets are gone.
-    Pruned,
-    /// Its record stands and there is no Job.
-    AlreadyRecorded,
-    /// Secrets that nothing needs were removed.
-    SecretsRemoved,
-    /// There was nothing to do for it.
-    Kept,
-    /// A dry run: the Job would be replaced by its record.
-    WouldPrune,
-    /// A dry run: Secrets would be removed.
-    WouldRemoveSecrets,
-    /// There is no such experiment.
-    Missing,
-    /// Something else stands under the name.
-    Conflict,
-    /// The cluster said no.
-    Refused,
-    /// Something is being deleted and waits for others; the same command again goes on.
-    Incomplete,
-    /// It cannot be known; the same command again goes on.
-    Unknown,
-    /// The call was stopped before its turn.
-    NotStarted,
-}
-
-impl LedgerOutcome {
-    /// Every outcome, in the order of the documentation.
-    pub const ALL: [Self; 17] = [
-        Self::CancelRequested,
-        Self::Cancelled,
-        Self::AlreadyFinished,
-        Self::Released,
-        Self::NotReleased,
-        Self::Pruned,
-        Self::AlreadyRecorded,
-        Self::SecretsRemoved,
-        Self::Kept,
-        Self::WouldPrune,
-        Self::WouldRemoveSecrets,
-        Self::Missing,
-        Self::Conflict,
-        Self::Refused,
-        Self::Incomplete,
-        Self::Unknown,
-        Self::NotStarted,
-    ];
-
-    /// The frozen name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CancelRequested => "cancel_requested",
-            Self::Cancelled => "cancelled",
-            Self::AlreadyFinished => "already_finished",
-            Self::Released => "released",
-            Self::NotReleased => "not_released",
-            Self::Pruned => "pruned",
-            Self::AlreadyRecorded => "already_recorded",
-            Self::SecretsRemoved => "secrets_removed",
-            Self::Kept => "kept",
-            Self::WouldPrune => "would_prune",
-            Self::WouldRemoveSecrets => "would_remove_secrets",
-            Self::Missing => "missing",
-            Self::Conflict => "conflict",
-            Self::Refused => "refused",
-            Self::Incomplete => "incomplete",
-            Self::Unknown => "unknown",
-            Self::NotStarted => "not_started",
-        }
-    }
-}
 
 /// What is known about one experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

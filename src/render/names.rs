@@ -25,6 +25,8 @@ pub const ATTEMPT_ID: &str = "research.harness/attempt-id";
 pub const MISSION_ID: &str = "research.harness/mission-id";
 /// Annotation: the profile's name.
 pub const PROFILE: &str = "research.harness/profile";
+/// Annotation of a record: the submission's image.
+pub const IMAGE: &str = "research.harness/image";
 /// Annotation of a cancelled Job: when.
 pub const CANCELLED_AT: &str = "research.harness/cancelled-at";
 /// Annotation of a cancelled Job: by whom.

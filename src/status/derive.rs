@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::category::Category;
+use super::proof::{self, Proof};
 use super::report::{
     Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, Times,
 };
@@ -113,7 +114,8 @@ pub fn derive(situation: &Situation) -> Status {
     let seen =
         Seen { job: &job, pods: &pods, pods_are_known: situation.pods.is_some(), events: &events };
     let (phase, diagnosis) = verdict(&seen);
-    present(situation, &seen, phase, diagnosis)
+    let proof = proof::of(object, situation.pods.as_deref(), &pods, phase, diagnosis.category);
+    present(situation, &seen, phase, proof.offer(diagnosis), proof)
 }
 
 /// Where a Job and its pods stand, without events.
@@ -157,7 +159,13 @@ fn cancelled(job: &Job) -> Option<String> {
     Some(format!("by {} at {}", quoted(by), quoted(at)))
 }
 
-fn present(situation: &Situation, seen: &Seen<'_>, phase: Phase, diagnosis: Diagnosis) -> Status {
+fn present(
+    situation: &Situation,
+    seen: &Seen<'_>,
+    phase: Phase,
+    diagnosis: Diagnosis,
+    proof: Proof,
+) -> Status {
     let job = seen.job;
     let now = situation.now;
     let is_over = phase.is_over();
@@ -185,7 +193,7 @@ fn present(situation: &Situation, seen: &Seen<'_>, phase: Phase, diagnosis: Diag
             image_ids: image_ids(pod),
         }),
         pods: seen.pods.len(),
-        run_started: run_started(seen),
+        run_started: proof.run_started,
         times: Times {
             created_at: job.created.map(|time| time.to_string()),
             started_at: job.started.map(|time| time.to_string()),
@@ -224,48 +232,10 @@ fn identity(job: &Job) -> Identity {
     }
 }
 
-/// Whether the code was started in any pod. Nobody knows of pods that are gone.
-fn run_started(seen: &Seen<'_>) -> RunStarted {
-    if seen.pods.iter().any(has_run) {
-        return RunStarted::Yes;
-    }
-    let job = seen.job;
-    let was_never_started = job.started.is_none() && job.active == 0 && job.ended_pods == 0;
-    let had_been_started =
-        job.conditions.iter().any(|condition| condition.kind == "Suspended" && !condition.is_true);
-    let all_are_here = match seen.pods.len() {
-        0 => seen.pods_are_known && was_never_started && !had_been_started,
-        // One pod that is here is the only one unless the Job was stopped and resumed.
-        1 => !seen.pods[0].is_being_deleted && !had_been_started,
-        _ => false,
-    };
-    if all_are_here && seen.pods.iter().all(has_provably_not_run) {
-        RunStarted::Never
-    } else {
-        RunStarted::Unknown
-    }
-}
-
-/// Whether the container of `run` was ever made.
-fn has_run(pod: &Pod) -> bool {
-    let is_made = |it: &super::view::Container| {
-        it.has_id || it.restarts > 0 || matches!(it.state, State::Running { .. })
-    };
-    pod.container(Step::Run.name()).is_some_and(is_made)
-}
-
-/// A pod without a node, or one whose kubelet says of `run` that it has no container.
-fn has_provably_not_run(pod: &Pod) -> bool {
-    let says_so = |it: &super::view::Container| {
-        !it.has_id && it.restarts == 0 && matches!(it.state, State::Waiting { .. })
-    };
-    pod.node.is_empty() || pod.container(Step::Run.name()).is_some_and(says_so)
-}
-
 fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> {
     let job = seen.job;
     let mut remarks = Vec::new();
-    let runs = seen.pods.iter().filter(|pod| has_run(pod)).count();
+    let runs = seen.pods.iter().filter(|pod| proof::has_run(pod)).count();
     if runs > 1 {
         remarks.push(format!("the code was started in {runs} pods of this Job"));
     } else if seen.pods.len() > 1 {

@@ -5,7 +5,7 @@ use super::derive::{Seen, diagnosis, reason_of};
 use super::report::{Basis, Diagnosis};
 use super::view::{Pod, State};
 use super::words::{cause, quoted, scheduler};
-use super::{image, pending, steps};
+use super::{image, pending, start, steps};
 use crate::execution::{self, Category as StepEnd, Reason, Step};
 
 /// What `publish` says of the end: out of the runner's reach.
@@ -36,7 +36,7 @@ fn by_publish(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
     let reason = publish_reason(pod)?;
     match reason.category {
         // It means well what it did; the Job failed for another reason.
-        StepEnd::Succeeded => None,
+        StepEnd::Succeeded => status_lost(pod),
         // It saw that it was to stop, and not why; or that `run` is gone, and not why.
         StepEnd::Stopped => by_pod(pod).or_else(|| Some(stated(&reason, Basis::StepMessage))),
         StepEnd::NeverStarted | StepEnd::RunnerKilled => {
@@ -49,6 +49,24 @@ fn by_publish(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
         }
         _ => Some(stated(&reason, Basis::StepMessage)),
     }
+}
+
+/// A result that is published, of a Job that failed all the same: containerd has no exit status of what ended while it was
+/// away itself, and the kubelet makes 255 of that (`internal/cri/server/helpers.go` of containerd, `unknownExitCode`).
+fn status_lost(pod: &Pod) -> Option<Diagnosis> {
+    let step = steps::STEPS.into_iter().find(|step| is_status_lost(pod, *step))?;
+    let sentence = format!(
+        "the runner succeeded and its result is published, and the Job failed only because the node lost how `{}` ended",
+        step.name()
+    );
+    let mut found = diagnosis(Category::STEP_FAILED, sentence, Basis::StepMessage).of(step);
+    let remedy = "use the result: `harness evidence verify` proves it; nothing needs to run again";
+    found.remedy = Some(remedy.to_owned());
+    Some(found)
+}
+
+fn is_status_lost(pod: &Pod, step: Step) -> bool {
+    matches!(pod.state(step.name()), State::Terminated { exit_code: Some(255), reason, .. } if reason == "Unknown")
 }
 
 fn by_stage(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
@@ -73,8 +91,12 @@ fn by_run(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
         return by_lost_publish(pod);
     };
     let exit_code = *exit_code;
-    if let Some(deeper) = killed_or_unstarted(seen, pod, Step::Run) {
-        return Some(deeper);
+    // What `run` says of a `publish` that was killed is that it is gone; the kubelet knows why, and is out of the runner's
+    // reach.
+    let deeper = killed_or_unstarted(seen, pod, Step::Run)
+        .or_else(|| killed_or_unstarted(seen, pod, Step::Publish));
+    if deeper.is_some() {
+        return deeper;
     }
     let hint = reason_of(pod, Step::Run)
         .filter(|reason| reason.category != execution::Category::Succeeded);
@@ -119,24 +141,19 @@ fn killed_or_unstarted(seen: &Seen<'_>, pod: &Pod, step: Step) -> Option<Diagnos
     match pod.state(step.name()) {
         State::Terminated { exit_code, reason, message, .. } => match reason.as_str() {
             "OOMKilled" => Some(out_of_memory(seen, step)),
-            "StartError" | "ContainerCannotRun" => {
-                let sentence =
-                    format!("`{}` could not be started: {}", step.name(), cause(message));
-                Some(diagnosis(Category::CONTAINER_START, sentence, Basis::Container).of(step))
-            }
+            "StartError" | "ContainerCannotRun" => Some(start::error(step, message)),
             "ContainerStatusUnknown" => None,
+            "Unknown" if step == Step::Publish && is_status_lost(pod, step) => {
+                let sentence = "the node lost how `publish` ended, and it did not say whether the result is published";
+                let sentence = sentence.to_owned();
+                Some(diagnosis(Category::PUBLICATION_FAILED, sentence, Basis::Container).of(step))
+            }
             // A kernel without `memory.oom.group` leaves only the signal.
             _ if *exit_code == Some(137) && by_pod(pod).is_none() => {
-                let sentence = format!(
-                    "`{}` was ended by SIGKILL, most likely for want of memory",
-                    step.name()
-                );
-                let category = if reason_of(pod, step).is_some() || pod.is_being_deleted {
+                if reason_of(pod, step).is_some() || pod.is_being_deleted {
                     return None;
-                } else {
-                    Category::RUNNER_KILLED
-                };
-                Some(diagnosis(category, sentence, Basis::Container).of(step))
+                }
+                Some(killed(step))
             }
             _ => None,
         },
@@ -145,6 +162,22 @@ fn killed_or_unstarted(seen: &Seen<'_>, pod: &Pod, step: Step) -> Option<Diagnos
         }
         _ => None,
     }
+}
+
+/// A step that SIGKILL has ended before it could say anything.
+fn killed(step: Step) -> Diagnosis {
+    let (category, what_is_unknown) = match step {
+        Step::Stage => (Category::STEP_FAILED, "; nothing was run"),
+        Step::Run => (Category::RUNNER_KILLED, ""),
+        Step::Publish => {
+            (Category::PUBLICATION_FAILED, ", and did not say whether the result is published")
+        }
+    };
+    let sentence = format!(
+        "`{}` was ended by SIGKILL, most likely for want of memory{what_is_unknown}",
+        step.name()
+    );
+    diagnosis(category, sentence, Basis::Container).of(step)
 }
 
 fn out_of_memory(seen: &Seen<'_>, step: Step) -> Diagnosis {

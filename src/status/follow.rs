@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use super::category::Category;
@@ -24,16 +25,20 @@ const FLOOR: Duration = Duration::from_secs(5);
 const FLOOR_WITHOUT_WATCH: Duration = Duration::from_millis(900);
 
 /// Failures in a row that are survived in any case.
-const SURVIVED_FAILURES: u32 = 5;
+pub const SURVIVED_FAILURES: u32 = 5;
 
-/// An outage of this length ends a wait that has seen the experiment before.
-const LONGEST_OUTAGE: Duration = Duration::from_mins(10);
+/// An outage of this length ends a wait that has seen the experiment before: whoever waits without a limit, as scripts do,
+/// must not hang for ever on a cluster that is gone. Restarts and upgrades of control planes are shorter.
+pub const LONGEST_OUTAGE: Duration = Duration::from_mins(10);
 
 /// How long one watch lasts.
 const WATCH_SECONDS: u32 = 240;
 
 /// The longest uninterruptible nap.
 const NAP: Duration = Duration::from_millis(20);
+
+/// The server asks for patience: <https://kubernetes.io/docs/concepts/cluster-administration/flow-control/>.
+const TOO_MANY: u16 = 429;
 
 /// Reads made side by side.
 const READERS: usize = 8;
@@ -70,10 +75,12 @@ pub struct Session<'a> {
     pub clock: &'a Arc<dyn Clock>,
     /// Makes a connection anew, ready within the time given, when kubectl has died.
     pub connect: &'a (dyn Fn(Duration) -> Result<Connection, ConnectError> + Sync),
-    /// How long to follow.
+    /// How long to follow, from `begun` on; at least one answer is asked for.
     pub limit: Option<Duration>,
-    /// Becomes true when following has to end.
-    pub stop: &'a AtomicBool,
+    /// When waiting began, on the boot-time clock.
+    pub begun: Duration,
+    /// Whether following has to end.
+    pub is_stopped: &'a (dyn Fn() -> bool + Sync),
     /// Hears of each read of an experiment, and whether it shows a change; the first one is a change.
     pub heard: &'a mut dyn FnMut(&Status, bool),
     /// Hears of what hampers, once for each trouble.
@@ -82,13 +89,14 @@ pub struct Session<'a> {
 
 /// Follows every target to its end, over a connection that is there already.
 pub fn follow(session: Session<'_>, connection: Connection, targets: Vec<Target>) -> Vec<Followed> {
-    let deadline = session.limit.map(|limit| session.clock.boottime().saturating_add(limit));
+    let deadline = session.limit.map(|limit| session.begun.saturating_add(limit));
     let entries = targets.into_iter().map(|target| Entry { target, status: None, end: None });
     let mut follower = Follower {
         session,
         deadline,
         entries: entries.collect(),
         line: None,
+        read_all_at: None,
         failures: 0,
         outage: None,
     };
@@ -136,6 +144,8 @@ struct Follower<'a> {
     deadline: Option<Duration>,
     entries: Vec<Entry>,
     line: Option<Line>,
+    /// When all of them were last read.
+    read_all_at: Option<Duration>,
     failures: u32,
     /// Since when nothing could be read.
     outage: Option<Duration>,
@@ -149,21 +159,25 @@ impl Follower<'_> {
                 self.end_all(&end);
                 return;
             }
-            let readable = self.line.is_some() || self.reconnect();
-            let result = if readable { self.sweep(due.take().as_ref()) } else { Err(None) };
+            let result = match self.reconnect() {
+                Ok(()) => self.sweep(due.take().as_ref()).map_err(|error| error.to_string()),
+                Err(why) => Err(why),
+            };
             match result {
                 Ok(()) => {
                     self.failures = 0;
                     self.outage = None;
                     due = self.wait_for_news();
                 }
+                // What is not answered because of the end is no failure.
+                Err(_) if self.ended_from_outside().is_some() => {}
                 Err(why) => self.note_failure(why),
             }
         }
     }
 
     fn ended_from_outside(&self) -> Option<FollowEnd> {
-        if self.session.stop.load(Ordering::Relaxed) {
+        if (self.session.is_stopped)() {
             return Some(FollowEnd::Stopped);
         }
         (self.left() == Some(Duration::ZERO)).then_some(FollowEnd::Waited)
@@ -181,58 +195,64 @@ impl Follower<'_> {
         }
     }
 
-    /// Reads those that are named, or all that have not ended.
-    fn sweep(&mut self, due: Option<&BTreeSet<String>>) -> Result<(), Option<ReadError>> {
-        let Some(line) = &self.line else { return Err(None) };
+    /// Reads those that are named, or all that have not ended. One that cannot be read keeps no other from its end.
+    fn sweep(&mut self, due: Option<&BTreeSet<String>>) -> Result<(), ReadError> {
+        if due.is_none() {
+            self.read_all_at = Some(self.session.clock.boottime());
+        }
         let open: Vec<usize> = (0..self.entries.len())
             .filter(|index| {
                 let entry = &self.entries[*index];
                 entry.end.is_none() && due.is_none_or(|due| due.contains(&entry.target.name))
             })
             .collect();
-        let limit = self.left().unwrap_or(Duration::MAX);
-        let (clock, stop) = (self.session.clock, self.session.stop);
+        let mut failure = None;
         for indices in open.chunks(READERS) {
-            let entries = &self.entries;
-            let results: Vec<_> = std::thread::scope(|scope| {
-                let read_one =
-                    |index: usize| read(&line.connection, &**clock, &entries[index].target, limit);
-                let readers: Vec<_> = indices
-                    .iter()
-                    .map(|index| (*index, scope.spawn(move || read_one(*index))))
-                    .collect();
-                // A stop must not wait for an answer: without kubectl there is none.
-                while readers.iter().any(|(_, reader)| !reader.is_finished()) {
-                    if stop.load(Ordering::Relaxed) {
-                        line.connection.end();
-                    }
-                    clock.sleep(NAP / 10);
-                }
-                let join = |(index, reader): (usize, std::thread::ScopedJoinHandle<'_, _>)| {
-                    (index, reader.join().expect("reading does not panic"))
-                };
-                readers.into_iter().map(join).collect()
-            });
-            for (index, result) in results {
+            let results = self.read_side_by_side(indices);
+            for (index, result) in indices.iter().copied().zip(results) {
                 match result {
                     Ok(status) => {
                         let heard = &mut *self.session.heard;
                         self.entries[index].take(status, heard);
                     }
-                    Err(ReadError::Refused(status)) if self.entries[index].status.is_none() => {
+                    Err(ReadError::Refused(status))
+                        if self.entries[index].status.is_none() && status.code != TOO_MANY =>
+                    {
                         self.entries[index].end = Some(FollowEnd::Refused(status.to_string()));
                     }
-                    Err(error) => return Err(Some(error)),
+                    Err(error) => failure = failure.or(Some(error)),
                 }
             }
+            if failure.is_some() && self.ended_from_outside().is_some() {
+                break;
+            }
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn read_side_by_side(&self, indices: &[usize]) -> Vec<Result<Status, ReadError>> {
+        let Some(line) = &self.line else { return Vec::new() };
+        let (clock, entries) = (&**self.session.clock, &self.entries);
+        let limit = self.left().unwrap_or(Duration::MAX);
+        let has_ended = || self.ended_from_outside().is_some();
+        line.connection.until(clock, &has_ended, || {
+            std::thread::scope(|scope| {
+                let start = |index: &usize| {
+                    let target = &entries[*index].target;
+                    scope.spawn(move || read(&line.connection, clock, target, limit))
+                };
+                let readers: Vec<_> = indices.iter().map(start).collect();
+                let join = |reader: ScopedJoinHandle<'_, _>| {
+                    reader.join().expect("reading does not panic")
+                };
+                readers.into_iter().map(join).collect()
+            })
+        })
     }
 
     /// Waits until something rings, the floor is reached, or following has to end.
     fn wait_for_news(&self) -> Option<BTreeSet<String>> {
         let clock = self.session.clock;
-        let begun = clock.boottime();
         loop {
             let line = self.line.as_ref()?;
             let rung = std::mem::take(&mut *lock(&line.bell.names));
@@ -241,7 +261,7 @@ impl Follower<'_> {
             }
             let stands = lock(&line.bell.standing).len() == WATCHED.len();
             let floor = if stands { FLOOR } else { FLOOR_WITHOUT_WATCH };
-            let waited = clock.boottime().saturating_sub(begun);
+            let waited = clock.boottime().saturating_sub(self.read_all_at.unwrap_or_default());
             if waited >= floor || self.ended_from_outside().is_some() {
                 return None;
             }
@@ -250,11 +270,10 @@ impl Follower<'_> {
     }
 
     /// Waits a little longer after each failure, and gives up when it has lasted too long.
-    fn note_failure(&mut self, why: Option<ReadError>) {
+    fn note_failure(&mut self, why: String) {
         self.failures += 1;
         let now = self.session.clock.boottime();
         let since = *self.outage.get_or_insert(now);
-        let why = why.map_or_else(|| "no connection".to_owned(), |why| why.to_string());
         if self.failures == 1 {
             (self.session.trouble)(&format!("cannot read the cluster: {why}; trying again"));
         }
@@ -274,15 +293,15 @@ impl Follower<'_> {
         }
     }
 
-    fn reconnect(&mut self) -> bool {
-        let ready_within = self.left().unwrap_or(Duration::MAX).min(Duration::from_secs(20));
-        match (self.session.connect)(ready_within) {
-            Ok(connection) => {
-                self.plug(connection);
-                true
-            }
-            Err(_) => false,
+    /// Makes a connection where there is none, or says why it cannot.
+    fn reconnect(&mut self) -> Result<(), String> {
+        if self.line.is_some() {
+            return Ok(());
         }
+        let ready_within = self.left().unwrap_or(Duration::MAX).min(Duration::from_secs(20));
+        let connection = (self.session.connect)(ready_within).map_err(|error| error.to_string())?;
+        self.plug(connection);
+        Ok(())
     }
 
     /// Takes a connection into use, and starts its watches.
@@ -380,7 +399,8 @@ impl Entry {
         if self.target.uid.is_none() && !status.is_recorded {
             self.target.uid.clone_from(&status.job_uid);
         }
-        if is_final(&status) {
+        let asked = self.target.submission_digest.as_deref();
+        if is_final(&status) || asked.is_some_and(|it| status.is_of_another_submission(it)) {
             self.end = Some(FollowEnd::Over);
         }
         let is_change = self.status.as_ref().is_none_or(|earlier| status.differs_from(earlier));

@@ -1,6 +1,6 @@
 //! All experiments of a namespace: Jobs and the records of pruned ones, in pages of bounded size.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -20,8 +20,17 @@ use crate::submit::record;
 /// The version of the JSON form.
 pub const SCHEMA_VERSION: &str = "prediction_listing.v1";
 
-/// Objects of one page; halved where a page is too long to be read.
-const PAGE: u32 = 500;
+/// Objects of one page, about 4 MiB; halved where a page is too long to be read.
+const PAGE: u32 = 250;
+
+/// The annotations of a Job that a list needs.
+const SHOWN: [&str; 5] = [
+    names::MISSION_ID,
+    names::ATTEMPT_ID,
+    names::SUBMISSION_DIGEST,
+    names::CANCELLED_AT,
+    names::CANCELLED_BY,
+];
 
 /// How often a list is begun anew because the server forgot where it was.
 const MOST_RESTARTS: u32 = 5;
@@ -83,31 +92,39 @@ impl Filter {
 /// Lists the experiments that are wanted, the newest first.
 pub fn list(api: &dyn Api, clock: &dyn Clock, filter: &Filter) -> Result<Vec<Row>, ReadError> {
     let now = clock.now();
-    let pods = match pods(api) {
+    // Half of the time goes into reading what was sent, so both are read at once.
+    let (jobs, pods) = std::thread::scope(|scope| {
+        let pods = scope.spawn(|| pods(api));
+        (jobs(api), pods.join().expect("reading does not panic"))
+    });
+    let pods = match pods {
         Ok(pods) => Some(pods),
         Err(ReadError::Refused(_)) => None,
         Err(error) => return Err(error),
     };
-    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
-    let mut seen: BTreeSet<String> = BTreeSet::new();
-    each(api, Resource::Jobs, &mut |object| {
-        let row = of_job(&object, pods.as_ref(), now);
-        seen.insert(row.name.clone());
-        if filter.wants(&row) {
-            rows.insert(row.name.clone(), row);
-        }
-    })?;
+    let rows = jobs?.into_iter().map(|(name, job)| of_job(name, &job, pods.as_ref(), now));
+    let mut rows: BTreeMap<String, Row> = rows.map(|row| (row.name.clone(), row)).collect();
     // A record is written before its Job goes, so that reading Jobs first misses none.
     each(api, Resource::ConfigMaps, &mut |object| {
-        if let Some(row) = of_record(&object, now).filter(|row| !seen.contains(&row.name))
-            && filter.wants(&row)
-        {
-            rows.insert(row.name.clone(), row);
+        if let Some(row) = of_record(&object, now) {
+            rows.entry(row.name.clone()).or_insert(row);
         }
     })?;
-    let mut rows: Vec<Row> = rows.into_values().collect();
+    let mut rows: Vec<Row> = rows.into_values().filter(|row| filter.wants(row)).collect();
     rows.sort_by(|one, other| (other.created, &one.name).cmp(&(one.created, &other.name)));
     Ok(rows)
+}
+
+/// All Jobs by their names, without what no list shows. Of one that was read twice, the later reading counts.
+fn jobs(api: &dyn Api) -> Result<BTreeMap<String, Job>, ReadError> {
+    let mut jobs = BTreeMap::new();
+    each(api, Resource::Jobs, &mut |object| {
+        let mut job = Job::read(&object);
+        job.annotations.retain(|key, _| SHOWN.contains(&key.as_str()));
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        jobs.insert(name.to_owned(), job);
+    })?;
+    Ok(jobs)
 }
 
 /// The pods of all experiments, by the label of their result identity.
@@ -149,11 +166,14 @@ fn each(api: &dyn Api, resource: Resource, take: &mut dyn FnMut(Value)) -> Resul
     }
 }
 
-fn of_job(object: &Value, pods: Option<&BTreeMap<String, Vec<Pod>>>, now: Timestamp) -> Row {
-    let job = Job::read(object);
-    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+fn of_job(
+    name: String,
+    job: &Job,
+    pods: Option<&BTreeMap<String, Vec<Pod>>>,
+    now: Timestamp,
+) -> Row {
     let own = job.labels.get(RESULT_IDENTITY).and_then(|identity| pods?.get(identity));
-    let (phase, diagnosis) = brief(&job, own.cloned().unwrap_or_default(), pods.is_some());
+    let (phase, diagnosis) = brief(job, own.cloned().unwrap_or_default(), pods.is_some());
     let of = |key: &str| job.annotations.get(key).cloned();
     Row {
         category: diagnosis.category,
@@ -178,8 +198,12 @@ fn of_record(object: &Value, now: Timestamp) -> Option<Row> {
         _ => Phase::Failed,
     };
     let created = record.started_at.as_deref().and_then(|time| time.parse().ok());
+    let of = |key: &str| object["metadata"]["annotations"][key].as_str().map(str::to_owned);
     Some(Row {
         category: Category::RECORDED,
+        mission_id: of(names::MISSION_ID),
+        attempt_id: of(names::ATTEMPT_ID),
+        image: of(names::IMAGE),
         submission_digest: Some(record.submission_digest),
         is_recorded: true,
         ..row(name.to_owned(), phase, created, now)

@@ -10,18 +10,22 @@ pub mod follow;
 mod image;
 pub mod listing;
 mod pending;
+mod proof;
 pub mod read;
 mod report;
+mod resume;
+mod start;
 mod steps;
 mod view;
 mod words;
 
 pub use category::Category;
 pub use derive::{Situation, derive};
-pub use follow::{FollowEnd, Followed, Session, follow};
+pub use follow::{FollowEnd, Followed, LONGEST_OUTAGE, SURVIVED_FAILURES, Session, follow};
 pub use read::{ReadError, Target, read};
 pub use report::{
     Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, StepState,
     StepStatus, Times,
 };
+pub use resume::{Part, Resume};
 pub use words::duration;

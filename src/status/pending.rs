@@ -5,7 +5,7 @@ use super::derive::{Seen, diagnosis, reason_of};
 use super::report::{Basis, Diagnosis, Phase};
 use super::view::{Pod, State};
 use super::words::{cause, missing, quoted, scheduler};
-use super::{failure, image, steps};
+use super::{failure, image, start, steps};
 use crate::execution::{self, Step};
 use crate::render::names;
 
@@ -130,9 +130,10 @@ fn of_pod(seen: &Seen<'_>, pod: &Pod) -> (Phase, Diagnosis) {
         return (phase, trouble);
     }
     let found = match phase {
-        Phase::Staging => {
+        Phase::Staging if matches!(pod.state(Step::Stage.name()), State::Running { .. }) => {
             at_work(Category::STAGING, "the inputs are fetched and checked", Step::Stage)
         }
+        Phase::Staging => staged(seen, pod),
         Phase::Running => at_work(Category::RUNNING, "the runner is at work", Step::Run),
         Phase::Publishing => publishing(pod),
         _ => starting(seen, pod),
@@ -206,15 +207,19 @@ fn lost(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
     let not_ready = pod.condition("Ready").filter(|ready| {
         !ready.is_true && matches!(ready.reason.as_str(), "NodeLost" | "NodeStatusUnknown")
     });
+    // A kubelet changes both conditions together; the node controller takes `Ready` alone away, and says no reason.
+    let is_contradicted = pod.condition("Ready").is_some_and(|ready| !ready.is_true)
+        && pod.condition("ContainersReady").is_some_and(|ready| ready.is_true);
     let event = seen
         .events
         .iter()
         .find(|event| event.about == pod.uid)
         .filter(|event| event.reason == "NodeNotReady");
-    if !is_silent && not_ready.is_none() && event.is_none() {
+    let is_told = is_silent || not_ready.is_some() || is_contradicted;
+    if !is_told && event.is_none() {
         return None;
     }
-    let basis = if is_silent || not_ready.is_some() { Basis::Pod } else { Basis::Event };
+    let basis = if is_told { Basis::Pod } else { Basis::Event };
     let sentence = format!(
         "the pod's node {} does not answer; whether the pod still runs cannot be told",
         quoted(&pod.node)
@@ -252,8 +257,7 @@ fn container_trouble(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
         State::Terminated { reason, message, .. }
             if matches!(reason.as_str(), "StartError" | "ContainerCannotRun") =>
         {
-            let sentence = format!("`{}` could not be started: {}", step.name(), cause(message));
-            Some(diagnosis(Category::CONTAINER_START, sentence, Basis::Container).of(step))
+            Some(start::error(step, message))
         }
         _ => None,
     })
@@ -275,7 +279,7 @@ fn waiting(
             Category::CONTAINER_CREATE
         }
         "RunContainerError" | "PreStartHookError" | "PostStartHookError" | "CrashLoopBackOff" => {
-            Category::CONTAINER_START
+            return Some(start::error(step, message));
         }
         _ => return None,
     };
@@ -319,9 +323,18 @@ pub(super) fn image_trouble(
     diagnosis(category, sentence, basis).of(step)
 }
 
+/// `stage` has ended well, and the node gets the image of `run` and makes its containers.
+fn staged(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
+    let mut found = starting(seen, pod).of(Step::Run);
+    found.sentence = format!("the inputs are there; {}", found.sentence);
+    found
+}
+
 /// On a node, and no container has begun.
 fn starting(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
-    let newest = seen.events.iter().find(|event| event.about == pod.uid);
+    // That it was scheduled stands first and has the more exact time: seconds are cut off all others.
+    let newest =
+        seen.events.iter().find(|event| event.about == pod.uid && event.reason != "Scheduled");
     match newest.map(|event| (event.reason.as_str(), event.message.as_str())) {
         Some(("FailedMount" | "FailedAttachVolume", message)) => {
             if let Some(name) = missing(message, "secret") {

@@ -60,6 +60,7 @@ fn text(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::Mission;
@@ -104,5 +105,63 @@ mod tests {
         assert_eq!(codes("[]"), [(String::new(), "field-type".to_owned())]);
         assert!(!codes("{\"mission_id\": 1, \"mission_id\": 2}").is_empty());
         assert!(!codes("").is_empty());
+    }
+
+    /// Whatever the bytes are, they are a mission that says what it seems to say, or have a problem with a place.
+    fn read(bytes: &[u8]) -> Result<(), TestCaseError> {
+        match Mission::parse(bytes) {
+            Ok(mission) => {
+                let seen: Value = serde_json::from_slice(bytes).expect("strict JSON is JSON");
+                prop_assert_eq!(&seen["mission_id"], mission.mission_id.as_str());
+                let evaluator = format!("sha256:{}", mission.evaluator_version);
+                prop_assert_eq!(&seen["evaluator_version"], &Value::String(evaluator));
+                prop_assert_eq!(&seen["search_budget"]["max_seconds"], mission.max_seconds);
+            }
+            Err(problems) => {
+                prop_assert!(!problems.is_empty());
+                for problem in problems {
+                    let pointer = problem.pointer;
+                    prop_assert!(pointer.is_empty() || pointer.starts_with('/'), "{}", pointer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            read(&bytes)?;
+        }
+
+        #[test]
+        fn a_mission_with_changes(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 0..6),
+            pretty in any::<bool>(),
+        ) {
+            let document = mission();
+            let text = if pretty { format!("{document:#}") } else { document.to_string() };
+            let mut bytes = text.into_bytes();
+            for (index, value, how) in changes {
+                let at = index.index(bytes.len());
+                match how {
+                    0 => bytes[at] = value,
+                    1 => bytes.insert(at, value),
+                    _ => drop(bytes.remove(at)),
+                }
+            }
+            read(&bytes)?;
+        }
+
+        #[test]
+        fn the_three_members_with_anything_in_them(
+            id in "\\PC{0,20}", evaluator in "(sha256:)?[0-9a-fA-F]{0,66}", seconds in any::<i64>(), quoted in any::<bool>(),
+        ) {
+            let seconds = if quoted { Value::String(seconds.to_string()) } else { seconds.into() };
+            let document = json!({
+                "mission_id": id, "evaluator_version": evaluator, "search_budget": {"max_seconds": seconds},
+            });
+            read(document.to_string().as_bytes())?;
+        }
     }
 }

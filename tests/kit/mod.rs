@@ -5,9 +5,11 @@
 #![allow(dead_code, unused_imports, reason = "each test target uses its own part")]
 
 mod place;
+mod policies;
 pub(crate) mod process;
 mod run;
 mod sample;
+pub(crate) mod situation;
 pub(crate) mod steps;
 
 pub(crate) use place::{Place, find};

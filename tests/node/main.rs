@@ -4,6 +4,7 @@
 //! outside, and nothing outlives the tests.
 #![cfg(test)]
 
+mod alone;
 #[path = "../kit/mod.rs"]
 mod common;
 mod endings;
@@ -11,6 +12,7 @@ mod images;
 mod kit;
 mod pods;
 mod secluded;
+mod situations;
 mod stores;
 mod submitted;
 mod trial;

@@ -1,9 +1,9 @@
 //! One experiment from its inputs in a store to its result there: harness's own binary everywhere, nothing stood in for.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use harness::submission::Sha256Digest;
@@ -45,6 +45,8 @@ pub(crate) struct Trial {
     pub(crate) sample: Sample,
     /// What the store holds at the mission's place; change it as the test needs, its digest follows.
     pub(crate) mission: Value,
+    /// Another harness image than the one that holds nothing else.
+    pub(crate) harness_image: Option<Image>,
     attempt: String,
 }
 
@@ -91,7 +93,7 @@ impl Trial {
             .with("result_put_headers", json!({"If-None-Match": "*"}));
         sample.value.as_object_mut().unwrap().remove("credentials_expire_at");
         sample.markers.clear();
-        let mut trial = Self { kit, sample, mission: Value::Null, attempt };
+        let mut trial = Self { kit, sample, mission: Value::Null, harness_image: None, attempt };
         let mission = json!({
             "mission_id": trial.sample.value["mission_id"],
             "evaluator_version": trial.sample.value["evaluator_version"],
@@ -145,7 +147,11 @@ impl Trial {
             let signature = url.split("X-Amz-Signature=").nth(1).map(str::to_owned);
             self.sample.markers.extend(signature);
         }
-        let receipt = self.kit.harness().submit(&self.sample).expect(0, "created");
+        let mut harness = self.kit.harness();
+        if let Some(image) = &self.harness_image {
+            harness = harness.env("HARNESS_IMAGE", &image.reference);
+        }
+        let receipt = harness.submit(&self.sample).expect(0, "created");
         find(&receipt, "/job/name").as_str().unwrap().to_owned()
     }
 
@@ -158,6 +164,12 @@ impl Trial {
         let role = documents.find(|document| document["kind"] == "Role").unwrap();
         let grant = Grant::in_namespace(&self.kit.namespace.name, role["rules"].clone());
         self.kit.harness_as(&self.kit.node.cluster().user(&[grant]).unwrap())
+    }
+
+    /// By another profile of `tests/node/profiles`.
+    pub(crate) fn profile(mut self, name: &str) -> Self {
+        self.sample.value["resource_profile"] = name.into();
+        self
     }
 
     /// Waits for its end as `harness prediction dispatch status` does.
@@ -232,12 +244,7 @@ impl Ended {
     #[track_caller]
     pub(crate) fn archive(&self) -> Archive {
         let Some(bytes) = self.result() else { panic!("nothing is published: {}", self.story()) };
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("result.tar.gz");
-        fs::write(&file, &bytes).unwrap();
-        let verdict = self.verify(&file);
-        assert_eq!(verdict["holds"], true, "{verdict:#}");
-        assert_eq!(verdict["compared_with_submission"], true, "{verdict:#}");
+        let verdict = self.verify(&bytes, &[]);
         let digests = [&verdict["result_digest"], &verdict["evidence_digest"]];
         assert_eq!(*digests[1], self.status["digests"]["evidence"], "{:#}", self.status);
         assert_eq!(*digests[1], self.status["evidence_digest"], "{:#}", self.status);
@@ -254,8 +261,12 @@ impl Ended {
         Archive { output, verdict }
     }
 
-    fn verify(&self, file: &PathBuf) -> Value {
+    /// What `evidence verify` says of these bytes and the submission, with more arguments; it must hold.
+    #[track_caller]
+    pub(crate) fn verify(&self, bytes: &[u8], arguments: &[&OsStr]) -> Value {
         let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("result.tar.gz");
+        fs::write(&file, bytes).unwrap();
         let mut command = command(env!("CARGO_BIN_EXE_harness"));
         command
             .env_clear()
@@ -263,11 +274,34 @@ impl Ended {
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/node/profiles"))
             .arg("-f")
             .arg(self.trial.sample.write(folder.path()))
+            .args(arguments)
             .arg(file);
         let output = command.output().unwrap();
         let run = Run::new(&command, &output);
         assert_eq!(run.code, Some(0), "{run}");
-        serde_json::from_str(&run.stdout).unwrap()
+        let verdict: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(verdict["holds"], true, "{verdict:#}");
+        assert_eq!(verdict["compared_with_submission"], true, "{verdict:#}");
+        verdict
+    }
+
+    /// As [`verify`](Self::verify), and held against the Job of the cluster.
+    #[track_caller]
+    pub(crate) fn verify_with_cluster(&self, bytes: &[u8]) -> Value {
+        let cluster = self.trial.kit.node.cluster();
+        let (context, namespace) =
+            (harness_test_cluster::ADMIN_CONTEXT, &self.trial.kit.namespace.name);
+        let arguments: [&OsStr; 8] = [
+            "--context".as_ref(),
+            context.as_ref(),
+            "-n".as_ref(),
+            namespace.as_ref(),
+            "--kubeconfig".as_ref(),
+            cluster.kubeconfig().as_ref(),
+            "--kubectl".as_ref(),
+            cluster.kubectl().as_ref(),
+        ];
+        self.verify(bytes, &arguments)
     }
 }
 

@@ -77,7 +77,7 @@ impl Pod {
         self.root.path().join(below)
     }
 
-    fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let digest = |text: &str| Sha256Digest::of(text).to_hex();
         let mut command = Command::new(env!("CARGO_BIN_EXE_harness"));
         command.env_clear().env("SSL_CERT_FILE", store().authority());
@@ -115,8 +115,19 @@ impl Pod {
     }
 
     pub(crate) fn start(&self) -> Child {
-        let mut command = self.command();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        started(&mut self.command())
+    }
+
+    /// The same command inside of another one, which gets `before` and then the whole of it.
+    pub(crate) fn wrapped(&self, program: &str, before: &[&str]) -> Command {
+        let inner = self.command();
+        let mut command = Command::new(program);
+        command.args(before).arg(inner.get_program()).args(inner.get_args()).env_clear();
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        for (name, value) in inner.get_envs() {
+            command.env(name, value.unwrap());
+        }
+        command
     }
 
     /// Waits for the socket and connects to it.
@@ -152,6 +163,13 @@ impl Pod {
         self.end(child)
     }
 
+    /// The same with another command line.
+    pub(crate) fn run_as(&self, command: &mut Command, ending: Ending) -> Ended {
+        let child = started(command);
+        self.talk(ending);
+        self.end(child)
+    }
+
     pub(crate) fn talk(&self, ending: Ending) {
         let mut connection = self.connect();
         assert_eq!(hello(&mut connection), "{\"type\":\"go\"}\n");
@@ -163,6 +181,11 @@ impl Pod {
         let bytes = store().get(&self.object).unwrap().expect("nothing was published");
         verify(&bytes)
     }
+}
+
+/// Starts a command whose output is kept.
+pub(crate) fn started(command: &mut Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// `evidence verify -o json` of these bytes, which must hold.
@@ -210,8 +233,23 @@ pub(crate) fn answer(connection: &UnixStream) -> String {
     line
 }
 
+/// Bytes that do not compress, the same in every run.
+pub(crate) fn noise(length: usize) -> Vec<u8> {
+    let mut state = 7_u64;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        // Xorshift, as Marsaglia gives it: https://www.jstatsoft.org/article/view/v008i14.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend(state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
 pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_mins(1);
     loop {
         if let Some(found) = look() {
             return found;

@@ -8,6 +8,8 @@
 )]
 
 mod control;
+mod disk;
+mod interrupted;
 mod kit;
 #[path = "../kit/made.rs"]
 mod made;

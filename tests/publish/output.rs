@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use harness::execution::archive::{SEAL_BYTES, Seal};
 use harness::execution::{Category, Ending};
+use serde_json::Value;
 
-use crate::kit::{Pod, assert_ended};
+use crate::kit::{Pod, assert_ended, store};
 
 const FINE: Ending = Ending::Exited { code: 0 };
 
@@ -81,10 +83,92 @@ fn an_output_folder_that_is_gone_leaves_the_evidence() {
 }
 
 #[test]
-fn the_same_output_gives_the_same_files() {
-    let (one, other) = (Pod::new(), Pod::new());
-    fs::set_permissions(other.path("output/a"), fs::Permissions::from_mode(0o755)).unwrap();
-    one.run(FINE);
-    other.run(FINE);
-    assert_eq!(one.published()["evidence"]["subject"], other.published()["evidence"]["subject"]);
+fn what_cannot_be_read_is_a_loss_and_named() {
+    let pod = Pod::new();
+    fs::write(pod.path("output/secret"), "x").unwrap();
+    fs::create_dir(pod.path("output/shut")).unwrap();
+    fs::write(pod.path("output/shut/inside"), "x").unwrap();
+    for name in ["output/secret", "output/shut"] {
+        fs::set_permissions(pod.path(name), fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    // Root reads everything, unless it has no capabilities.
+    let mut command = if rustix::process::getuid().is_root() {
+        pod.wrapped("setpriv", &["--bounding-set=-all", "--inh-caps=-all"])
+    } else {
+        pod.command()
+    };
+    let ended = pod.run_as(&mut command, FINE);
+    assert_ended(&ended, Category::RunnerFailed, "cannot be published as it is: `shut`");
+    let verdict = pod.published();
+    let left_out = verdict["evidence"]["predicate"]["harness_run"]["output"]["left_out"].clone();
+    let expected = serde_json::json!([
+        {"name": "shut", "reason": "unreadable"},
+        {"name": "secret", "reason": "unreadable"},
+    ]);
+    assert_eq!(left_out, expected);
+    assert_eq!(verdict["evidence"]["subject"].as_array().unwrap().len(), 2);
+    fs::set_permissions(pod.path("output/shut"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn devices_and_sockets_are_left_out_and_said() {
+    let pod = Pod::new();
+    // A character device of number 0 is what overlay file systems mark removed files with, and anybody may make it.
+    let device = rustix::fs::FileType::CharacterDevice;
+    let at = pod.path("output/device");
+    rustix::fs::mknodat(rustix::fs::CWD, at, device, rustix::fs::Mode::RWXU, 0).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(pod.path("output/socket")).unwrap();
+    let ended = pod.run(FINE);
+    assert_ended(&ended, Category::Succeeded, "2 entries left out");
+    let verdict = pod.published();
+    let left_out = verdict["evidence"]["predicate"]["harness_run"]["output"]["left_out"].clone();
+    let expected = serde_json::json!([
+        {"name": "device", "reason": "device"},
+        {"name": "socket", "reason": "socket"},
+    ]);
+    assert_eq!(left_out, expected);
+}
+
+/// Where two documents differ, as JSON pointers.
+fn differences(one: &Value, other: &Value, at: &str, found: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => {
+            for (key, value) in one {
+                differences(value, &other[key], &format!("{at}/{key}"), found);
+            }
+        }
+        _ if one == other => {}
+        _ => found.push(at.to_owned()),
+    }
+}
+
+#[test]
+fn two_runs_differ_in_their_times_alone() {
+    let first = Pod::new();
+    first.run(FINE);
+    let bytes = store().get(&first.object).unwrap().unwrap();
+    let verdict = first.published();
+    // The same Job again, as if nothing had been published, with files made in another order, at another time and of
+    // other modes.
+    fs::remove_file(store().path(&first.object)).unwrap();
+    let mut second = Pod::new();
+    second.job_uid.clone_from(&first.job_uid);
+    second.object.clone_from(&first.object);
+    second.url("result_put_url", &store().sign("PUT", &first.object).create_only());
+    second.url("result_readback_url", &store().sign("GET", &first.object));
+    fs::remove_file(second.path("output/a")).unwrap();
+    fs::write(second.path("output/a"), "some output").unwrap();
+    fs::set_permissions(second.path("output/a"), fs::Permissions::from_mode(0o755)).unwrap();
+    second.run(FINE);
+    let others = store().get(&first.object).unwrap().unwrap();
+    let mut found = Vec::new();
+    differences(&verdict["evidence"], &second.published()["evidence"], "", &mut found);
+    assert_eq!(found, ["/predicate/runDetails/metadata/startedOn"]);
+    // The first member of the archive, which holds the output, is the same byte for byte.
+    let member = |bytes: &[u8]| {
+        let seal = Seal::parse(&bytes[bytes.len() - SEAL_BYTES..]).unwrap();
+        bytes[..usize::try_from(seal.evidence_at).unwrap()].to_vec()
+    };
+    assert_eq!(member(&bytes), member(&others));
+    assert!(bytes != others);
 }

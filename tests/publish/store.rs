@@ -133,6 +133,17 @@ fn other_bytes_than_were_sent_are_noticed() {
 }
 
 #[test]
+fn a_part_of_what_was_sent_is_no_other_object() {
+    for range in ["bytes 0-9/4000", "bytes 0-9/*"] {
+        let pod = Pod::new();
+        let part = Answer::new(206, "first byte").header("Content-Range", range);
+        befall(&pod, "GET", 1, Action::ReplaceResponse(part));
+        assert_ended(&pod.run(FINE), Category::Succeeded, "read back and found the same");
+        pod.published();
+    }
+}
+
+#[test]
 fn a_read_back_that_is_refused_does_not_undo_the_publication() {
     let pod = Pod::new();
     store().when(

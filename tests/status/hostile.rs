@@ -4,7 +4,7 @@ use harness::status::{Situation, derive};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::situations::recorded;
+use crate::kit::situation::{Kept, all};
 
 /// Every place in a document.
 fn pointers(value: &Value, at: &str, into: &mut Vec<String>) {
@@ -49,9 +49,9 @@ proptest! {
 
     #[test]
     fn nothing_makes_it_panic(which in any::<prop::sample::Index>(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..6)) {
-        static ALL: std::sync::OnceLock<Vec<(String, Situation, Value)>> = std::sync::OnceLock::new();
-        let all = ALL.get_or_init(recorded);
-        let situation: &Situation = &all[which.index(all.len())].1;
+        static ALL: std::sync::OnceLock<Vec<Kept>> = std::sync::OnceLock::new();
+        let all = ALL.get_or_init(self::all);
+        let situation: &Situation = &all[which.index(all.len())].situation;
         let mut document = json!({"job": situation.job, "pods": situation.pods, "events": situation.events, "record": situation.record});
         let odd = odd_values();
         for (place, value) in changes {

@@ -2,6 +2,8 @@
 //! and what `evidence verify` says with the cluster's help.
 #![cfg(test)]
 
+mod by_hand;
+mod control_plane;
 mod hostile;
 #[path = "../kit/mod.rs"]
 mod kit;

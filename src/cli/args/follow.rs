@@ -117,9 +117,9 @@ pub struct LogsArgs {
     /// Follow the output until the experiment is over; without `--step` that of all steps in turn
     #[arg(short, long)]
     pub follow: bool,
-    /// How many lines from the end
-    #[arg(long, value_name = "NUMBER", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub tail: u32,
+    /// How many lines from the end; 10000 by default, and with `--follow` all that there are
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub tail: Option<u32>,
 }
 
 /// A step of the pod

@@ -55,7 +55,12 @@ pub(super) fn parse_wait(text: &str) -> Result<Wait, String> {
     if text.is_empty() {
         return Ok(Wait(None));
     }
-    parse_duration(text).map(|duration| Wait(Some(duration)))
+    match parse_duration(text)? {
+        Duration::ZERO => {
+            Err("allowed: at least 1s; without `--wait` it is looked once".to_owned())
+        }
+        duration => Ok(Wait(Some(duration))),
+    }
 }
 
 pub(super) fn parse_since(text: &str) -> Result<Since, String> {

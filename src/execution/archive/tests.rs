@@ -107,6 +107,9 @@ fn what_is_odd_is_left_out_and_said() {
         0,
     )
     .unwrap();
+    // A character device of number 0 is what overlay file systems mark removed files with, and anybody may make it.
+    let device = rustix::fs::FileType::CharacterDevice;
+    rustix::fs::mknodat(rustix::fs::CWD, at("device"), device, rustix::fs::Mode::RWXU, 0).unwrap();
     let _listener = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
     fs::write(at("line\nfeed"), "1").unwrap();
     let odd = std::ffi::OsStr::from_bytes(b"odd%\xff");
@@ -116,6 +119,7 @@ fn what_is_odd_is_left_out_and_said() {
         surveyed.left_out.into_iter().map(|oddity| (oddity.name, oddity.reason)).collect();
     left_out.sort_by(|one, other| one.0.cmp(&other.0));
     let expected = [
+        ("device", OddityReason::Device),
         ("folder-link", OddityReason::SymbolicLink),
         ("link", OddityReason::SymbolicLink),
         ("loop", OddityReason::SymbolicLink),
@@ -152,6 +156,106 @@ fn what_changes_under_way_is_said() {
     assert!(contents.left_out.iter().all(|oddity| oddity.reason == OddityReason::Vanished));
     assert_eq!(contents.left_out.len(), 3);
     read(&bytes[..]).unwrap();
+}
+
+/// Does something once, when so many bytes of the archive have been written.
+struct Disturbed<'a> {
+    bytes: Vec<u8>,
+    after: usize,
+    disturb: Option<Box<dyn FnOnce() + 'a>>,
+}
+
+impl std::io::Write for Disturbed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() >= self.after
+            && let Some(disturb) = self.disturb.take()
+        {
+            disturb();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Packs a file that does not compress and meets this when about half of it has been read.
+fn pack_disturbed(disturb: impl FnOnce(&Path)) -> (Contents, Found) {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("file");
+    let mut state = 1_u32;
+    let content: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    })
+    .take(4 << 20)
+    .collect();
+    fs::write(&path, &content).unwrap();
+    let surveyed = survey(root.path(), 1000).unwrap();
+    let disturb: Box<dyn FnOnce()> = Box::new(|| disturb(&path));
+    let mut disturbed = Disturbed { bytes: Vec::new(), after: 2 << 20, disturb: Some(disturb) };
+    let mut archive = Packer::new(&mut disturbed);
+    let contents = archive.output(root.path(), &surveyed.nodes).unwrap();
+    archive.finish(b"{}").unwrap();
+    assert!(disturbed.disturb.is_none());
+    let found = read(&disturbed.bytes[..]).unwrap();
+    assert_eq!(found.files, contents.files);
+    assert_eq!(found.bytes, 4 << 20, "the size that was announced");
+    (contents, found)
+}
+
+fn open(path: &Path) -> fs::File {
+    fs::File::options().append(true).open(path).unwrap()
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read() {
+    let change =
+        |contents: &Contents| contents.changed.iter().map(|odd| odd.reason).collect::<Vec<_>>();
+    let (untouched, _) = pack_disturbed(|_| {});
+    assert_eq!(change(&untouched), []);
+    // The descriptor holds the whole file, whatever becomes of its name.
+    for disturb in [
+        |path: &Path| fs::remove_file(path).unwrap(),
+        |path: &Path| {
+            fs::write(path.with_extension("new"), "other").unwrap();
+            fs::rename(path.with_extension("new"), path).unwrap();
+        },
+    ] as [fn(&Path); 2]
+    {
+        let (contents, _) = pack_disturbed(disturb);
+        assert_eq!(change(&contents), []);
+        assert_eq!(contents.files, untouched.files);
+    }
+    let (grown, _) =
+        pack_disturbed(|path| std::io::Write::write_all(&mut open(path), b"more").unwrap());
+    assert_eq!(change(&grown), [OddityReason::Grown]);
+    // What stood there at first is there.
+    assert_eq!(grown.files, untouched.files);
+    for length in [0, 1 << 20, (4 << 20) - 1] {
+        let (shrunk, _) = pack_disturbed(|path| open(path).set_len(length).unwrap());
+        assert_eq!(change(&shrunk), [OddityReason::Shrunk], "{length}");
+        assert_ne!(shrunk.files[0].digest, untouched.files[0].digest);
+    }
+    // Cut and filled up again: the size is right, and the digest is that of what was packed.
+    let (refilled, _) = pack_disturbed(|path| {
+        open(path).set_len(1 << 20).unwrap();
+        open(path).set_len(4 << 20).unwrap();
+    });
+    assert_eq!(change(&refilled), []);
+    assert_ne!(refilled.files[0].digest, untouched.files[0].digest);
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_the_archive() {
+    let root = sample();
+    let surveyed = survey(root.path(), 1000).unwrap();
+    let mut archive = Packer::new(fs::File::options().write(true).open("/dev/full").unwrap());
+    let ended = archive.output(root.path(), &surveyed.nodes).map(|_| archive.finish(b"{}"));
+    let error = ended.map_or_else(Some, Result::err).unwrap();
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(super) fn pack(
         match with_output.write(outcome.clone(), Some((&output, &survey))) {
             Ok(package) => return Ok(package),
             Err(error) => {
-                let sentence = format!("the output could not be packed: {error}");
+                let sentence = format!("the output could not be packed into the spool: {error}");
                 let outcome = worse(outcome, Category::Environment, &sentence);
                 return with_output.write(outcome, None).map_err(|error| spool_failed(&error));
             }

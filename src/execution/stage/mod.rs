@@ -185,7 +185,7 @@ fn stage(settings: &Settings, clock: &dyn Clock, deadline: Duration) -> Result<R
         let archive = places.inputs().join(format!(".{name}.fetched"));
         let input = Input { name, address: &address, digest, limit };
         let size = fetch(&store, clock, deadline, &input, &archive)?;
-        let unpacked = unpack(&archive, &target, Limits { bytes: limit.saturating_sub(size) })
+        let unpacked = unpack(&archive, &target, Limits::of_bytes(limit.saturating_sub(size)))
             .map_err(|error| unpack_failure(name, &error))?;
         used += unpacked.bytes;
         said.push(described(name, &unpacked));

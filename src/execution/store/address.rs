@@ -81,6 +81,8 @@ impl fmt::Debug for Address {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -116,6 +118,42 @@ mod tests {
         assert_eq!(address.redirected("https://other/b").unwrap().authority(), "other");
         for odd in ["//other/b", "b", "http://h:9000/b", "", "?z"] {
             assert!(address.redirected(odd).is_none(), "{odd}");
+        }
+    }
+
+    /// Nothing of a query is shown, and what is sent is what was written.
+    fn holds(text: &str, address: &Address) -> Result<(), TestCaseError> {
+        let shown = address.to_string();
+        prop_assert!(shown.starts_with("https://") && !shown.contains(['?', '@']), "{}", shown);
+        let debug = format!("{address:?}");
+        prop_assert!(!debug.contains('?'), "{}", debug);
+        prop_assert_eq!(address.reveal(), text.trim_end_matches(['\n', '\r']));
+        prop_assert!(!address.authority().is_empty() && !address.authority().contains('/'));
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn any_text(text in "(https://)?[ -~]{0,60}|\\PC{0,40}") {
+            if let Ok(address) = Address::parse(&text) {
+                holds(&text, &address)?;
+            }
+        }
+
+        /// Wherever a store says to go, it is a host that can be compared, over TLS.
+        #[test]
+        fn any_location(location in "(https?://|//|/)?[a-zA-Z0-9.:@/?#%\\[\\]\\\\ _-]{0,50}") {
+            let address = Address::parse("https://store.example:9000/a?x").unwrap();
+            if let Some(next) = address.redirected(&location) {
+                let whole = next.reveal().to_owned();
+                holds(&whole, &next)?;
+                prop_assert!(whole.ends_with(location.as_str()));
+                if location.starts_with('/') {
+                    prop_assert_eq!(next.authority(), address.authority());
+                } else {
+                    prop_assert!(location.starts_with("https://"));
+                }
+            }
         }
     }
 }

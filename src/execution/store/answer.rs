@@ -205,6 +205,18 @@ mod tests {
 
     proptest! {
         #[test]
+        fn ranges_read_back(start in any::<u64>(), length in 1..u64::MAX, behind in 0..1000_u64) {
+            let end = start.saturating_add(length - 1);
+            prop_assume!(end < u64::MAX - behind);
+            let total = end + 1 + behind;
+            let of = |text: String| content_range(&headers(&[("content-range", &text)]));
+            prop_assert_eq!(of(format!("bytes {start}-{end}/{total}")), Some((start, Some(total))));
+            prop_assert_eq!(of(format!("bytes {start}-{end}/*")), Some((start, None)));
+            // A total that does not hold its own part.
+            prop_assert_eq!(of(format!("bytes {start}-{end}/{end}")), None);
+        }
+
+        #[test]
         fn nothing_but_plain_words_is_taken_over(body in "\\PC{0,200}", value in "[ -~]{0,80}") {
             let map = headers(&[
                 ("x-ms-error-code", &value), ("content-range", &value), ("retry-after", &value),

@@ -11,18 +11,19 @@ use std::time::Duration;
 
 use ureq::http::{self, HeaderMap, Response, header};
 use ureq::tls::TlsConfig;
-use ureq::{Agent, Body, Error, Proxy, ProxyProtocol, SendBody};
+use ureq::{Agent, Body, Proxy, ProxyProtocol, SendBody};
 
 use super::address::Address;
 use super::answer;
 use super::outcome::{Download, Existence, Opened, Put, Refusal, Trouble};
+use super::trouble::{lasting, trouble};
 use super::trust::{SetupError, roots};
 
 /// How long a connection, TLS and the proxy may take.
-const CONNECT: Duration = Duration::from_secs(20);
+pub(super) const CONNECT: Duration = Duration::from_secs(20);
 
 /// How long a store may be silent, while it is asked, sends or is sent to.
-const SILENCE: Duration = Duration::from_secs(30);
+pub(super) const SILENCE: Duration = Duration::from_secs(30);
 
 /// The most redirects in a row.
 const MOST_REDIRECTS: usize = 3;
@@ -260,14 +261,15 @@ fn read_refusal(answer: Response<Body>) -> (Refusal, HeaderMap) {
 fn opened(answer: Response<Body>, range: Option<&Range>) -> Download {
     let (parts, body) = answer.into_parts();
     let headers = &parts.headers;
-    let wanted = range.map_or(0, |range| range.from);
+    let wanted = range.map(|range| range.from);
     let (start, total) = match (parts.status.as_u16(), answer::content_range(headers)) {
-        (206, Some((start, total))) if start == wanted => (start, total),
+        (206, Some((start, total))) if Some(start) == wanted => (start, total),
+        // A part that nobody asked for may be any, and be taken for the whole.
         (206, _) => {
             return Download::Unknown(Trouble {
                 what: "the store sent another part of the object than was asked for".to_owned(),
                 retry_after: None,
-                lasting: range.is_none(),
+                lasting: false,
             });
         }
         _ => (0, answer::content_length(headers)),
@@ -304,76 +306,9 @@ fn proxy(settings: &Settings) -> Result<Option<Proxy>, SetupError> {
     builder.build().map(Some).map_err(|_| wrong("it is not a URL"))
 }
 
-fn lasting(what: String) -> Trouble {
-    Trouble { what, retry_after: None, lasting: true }
-}
-
-/// What ureq's error means, in words of our own: some of its texts hold the URL.
-pub(super) fn trouble(error: Error) -> Trouble {
-    let transient = |what: String| Trouble { what, retry_after: None, lasting: false };
-    match error {
-        Error::Io(error) => {
-            match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                Some(tls) => tls_trouble(tls),
-                None => transient(format!("the connection failed: {}", io_cause(&error))),
-            }
-        }
-        Error::Rustls(error) => tls_trouble(&error),
-        Error::HostNotFound => transient("the host's name is not known".to_owned()),
-        Error::Timeout(ureq::Timeout::Resolve) => {
-            transient(format!("the host's name was not resolved within {} s", CONNECT.as_secs()))
-        }
-        Error::Timeout(ureq::Timeout::Connect) => {
-            transient(format!("no connection within {} s", CONNECT.as_secs()))
-        }
-        Error::Timeout(_) => transient(format!("the store was silent for {} s", SILENCE.as_secs())),
-        Error::ConnectionFailed => transient("the connection failed".to_owned()),
-        Error::ConnectProxyFailed(_) => transient("the proxy refused the connection".to_owned()),
-        Error::Protocol(_) | Error::LargeResponseHeader(..) | Error::BodyStalled => {
-            transient("the answer is not sound HTTP".to_owned())
-        }
-        Error::Tls(what) => lasting(format!("TLS failed: {what}")),
-        Error::BodyExceedsLimit(_) => lasting("the file grew while it was sent".to_owned()),
-        _ => lasting("the request cannot be sent".to_owned()),
-    }
-}
-
-/// ureq's own texts for a lost connection say less than this.
-fn io_cause(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => "it ended before everything had come".to_owned(),
-        _ if error.raw_os_error().is_some() => error.to_string(),
-        kind => kind.to_string(),
-    }
-}
-
-/// A certificate that is not believed today is not believed in a minute either.
-fn tls_trouble(error: &rustls::Error) -> Trouble {
-    match error {
-        rustls::Error::InvalidCertificate(_) => {
-            lasting(format!("the store's certificate is not trusted: {error}"))
-        }
-        _ => Trouble { what: format!("TLS failed: {error}"), retry_after: None, lasting: false },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_text_of_an_error_holds_a_url() {
-        let canary = "https://h/a?sig=canary".to_owned();
-        for error in [
-            Error::BadUri(canary.clone()),
-            Error::RequireHttpsOnly(canary.clone()),
-            Error::ConnectProxyFailed(canary.clone()),
-            Error::Io(std::io::Error::other(canary)),
-        ] {
-            let trouble = trouble(error);
-            assert!(!trouble.to_string().contains("canary"), "{trouble}");
-        }
-    }
 
     #[test]
     fn proxies_are_read_once() {

@@ -8,6 +8,7 @@ mod address;
 mod answer;
 mod client;
 mod outcome;
+mod trouble;
 mod trust;
 
 pub use address::Address;

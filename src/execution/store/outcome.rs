@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use super::client;
+use super::trouble::trouble;
 
 /// The store said no, and would say so again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Opened {
         loop {
             match self.body.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return read.map_err(|error| client::trouble(ureq::Error::from(error))),
+                read => return read.map_err(|error| trouble(ureq::Error::from(error))),
             }
         }
     }

@@ -14,11 +14,21 @@ pub(super) struct Metered<'a, R> {
     pub(super) allowed: &'a Cell<u64>,
     /// What is said when they do not suffice.
     pub(super) excess: &'static str,
+    /// Whether the stream has ended: the last read found nothing more.
+    pub(super) ended: bool,
+}
+
+impl<'a, R> Metered<'a, R> {
+    /// A stream of which nothing has been read.
+    pub(super) fn new(stream: R, allowed: &'a Cell<u64>, excess: &'static str) -> Self {
+        Self { stream, allowed, excess, ended: false }
+    }
 }
 
 impl<R: Read> Read for Metered<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.stream.read(buffer)?;
+        self.ended = read == 0 && !buffer.is_empty();
         match self.allowed.get().checked_sub(read as u64) {
             Some(left) => self.allowed.set(left),
             None => return Err(io::Error::other(self.excess)),

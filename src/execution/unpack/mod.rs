@@ -6,6 +6,7 @@
 
 mod metered;
 mod names;
+mod pax;
 mod tarball;
 mod writer;
 mod zipped;
@@ -20,11 +21,27 @@ use thiserror::Error;
 
 use writer::Writer;
 
+/// The most files, folders and links of one archive.
+const MOST_ENTRIES: u64 = 500_000;
+/// Symbolic links wait for the end, so their number is bounded further.
+const MOST_LINKS: usize = 50_000;
+
 /// What may be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes of all files together, so that they and the archive fit the volume.
     pub bytes: u64,
+    /// The most files, folders and links.
+    pub entries: u64,
+    /// The most symbolic links.
+    pub links: usize,
+}
+
+impl Limits {
+    /// The numbers that hold for every archive, and these bytes.
+    pub fn of_bytes(bytes: u64) -> Self {
+        Self { bytes, entries: MOST_ENTRIES, links: MOST_LINKS }
+    }
 }
 
 /// Why an archive was not unpacked; what there is of it stays and may not be used.

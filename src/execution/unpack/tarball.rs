@@ -7,6 +7,7 @@ use tar::{Archive, EntryType};
 
 use super::UnpackError;
 use super::metered::{Metered, broken};
+use super::pax;
 use super::writer::{Writer, refused};
 
 /// What the headers of one entry may take: long names and pax records are kept in memory by the reader.
@@ -16,16 +17,23 @@ const EXCESS: &str = "the headers of an entry take more than 1 MiB";
 /// Unpacks everything.
 pub(super) fn unpack(stream: impl Read, writer: &mut Writer) -> Result<(), UnpackError> {
     let allowed = Cell::new(LONGEST_HEADERS);
-    let mut archive = Archive::new(Metered { stream, allowed: &allowed, excess: EXCESS });
+    let mut archive = Archive::new(Metered::new(stream, &allowed, EXCESS));
     let mut entries = archive.entries().map_err(|error| broken(&error))?;
     loop {
         allowed.set(LONGEST_HEADERS);
         let Some(entry) = entries.next() else { break };
         let mut entry = entry.map_err(|error| broken(&error))?;
         allowed.set(u64::MAX);
+        let kind = entry.header().entry_type();
+        // `git archive` writes one with the commit.
+        if kind == EntryType::XGlobalHeader {
+            pax::check_global(&mut entry)?;
+        } else if let Some(records) = entry.pax_extensions().map_err(|error| broken(&error))? {
+            pax::check(records)?;
+        }
         let name = entry.path_bytes().into_owned();
         let link = entry.link_name_bytes().map(std::borrow::Cow::into_owned).unwrap_or_default();
-        match entry.header().entry_type() {
+        match kind {
             EntryType::Regular | EntryType::Continuous if name.ends_with(b"/") => {
                 writer.folder(&name)?;
             }
@@ -36,7 +44,6 @@ pub(super) fn unpack(stream: impl Read, writer: &mut Writer) -> Result<(), Unpac
             EntryType::Directory => writer.folder(&name)?,
             EntryType::Symlink => writer.symbolic_link(&name, &link)?,
             EntryType::Link => writer.hard_link(&name, &link)?,
-            // `git archive` writes one with the commit; there is nothing in it for an entry.
             EntryType::XGlobalHeader => {}
             EntryType::Char | EntryType::Block => return Err(refused(&name, "a device")),
             EntryType::Fifo => return Err(refused(&name, "a named pipe")),
@@ -46,7 +53,12 @@ pub(super) fn unpack(stream: impl Read, writer: &mut Writer) -> Result<(), Unpac
         io::copy(&mut entry, &mut io::sink()).map_err(|error| broken(&error))?;
     }
     allowed.set(u64::MAX);
-    only_zeros(archive.into_inner())
+    let rest = archive.into_inner();
+    if rest.ended {
+        let cut = "it ends without the mark of its end, so it may have been cut";
+        return Err(UnpackError::Refused(cut.to_owned()));
+    }
+    only_zeros(rest)
 }
 
 /// Behind the end stands padding; anything else would be unpacked by one tool and not by another. It also brings the

@@ -12,14 +12,10 @@ use std::path::{Path, PathBuf};
 use super::names::{keys, link_target, parts};
 use super::{Limits, UnpackError};
 
-/// The most files, folders and links of one archive.
-const MOST_ENTRIES: u64 = 500_000;
 /// Unpacked bytes for each byte of the archive, beyond [`RATIO_FROM`]; deflate reaches 1032.
 const MOST_RATIO: u64 = 1100;
 /// Up to here no ratio is looked at: a small archive of zeros harms nobody.
 const RATIO_FROM: u64 = 64 << 20;
-/// Symbolic links wait for the end, so their number is bounded further.
-const MOST_LINKS: usize = 50_000;
 
 const COPY_BUFFER: usize = 256 * 1024;
 
@@ -126,8 +122,11 @@ impl Writer {
         let depth = checked(raw)?.len().saturating_sub(1);
         let target = link_target(target, depth).map_err(|wrong| refused(raw, wrong))?;
         let path = self.place(raw, Kind::Link)?;
-        if self.links.len() == MOST_LINKS {
-            return Err(UnpackError::Refused(format!("it holds more than {MOST_LINKS} links")));
+        if self.links.len() == self.limits.links {
+            return Err(UnpackError::Refused(format!(
+                "it holds more than {} symbolic links",
+                self.limits.links
+            )));
         }
         self.links.push((path, target));
         Ok(())
@@ -204,9 +203,10 @@ impl Writer {
 
     fn add(&mut self, fold: u64, exact: u64, kind: Kind) -> Result<(), UnpackError> {
         self.entries += 1;
-        if self.entries > MOST_ENTRIES {
+        if self.entries > self.limits.entries {
             return Err(UnpackError::Refused(format!(
-                "it holds more than {MOST_ENTRIES} files, folders and links"
+                "it holds more than {} files, folders and links",
+                self.limits.entries
             )));
         }
         self.known.insert(fold, (exact, kind));

@@ -167,3 +167,44 @@ fn how_it_ended() {
         assert_eq!(outcome(&job, &pods), expected);
     }
 }
+
+/// What `status` says of a Job that may still start its `run`, and of one that a queue took back.
+#[test]
+fn what_has_not_run_yet_is_told_from_what_may_have() {
+    const TIME: &str = "2030-01-02T03:04:05Z";
+    let none = json!({});
+    let active = json!({"startTime": TIME, "active": 1});
+    let suspended = |yes: bool| {
+        let status = if yes { "True" } else { "False" };
+        json!({"conditions": [{"type": "Suspended", "status": status, "lastTransitionTime": TIME}]})
+    };
+    let stopped =
+        |generation: u64| json!({"/spec/suspend": true, "/metadata/generation": generation});
+    let waits = || pod(&json!({"/status/phase": "Pending"}));
+    let unbound = || pod(&json!({"/status": {"phase": "Pending"}, "/spec": {}}));
+    let leaving = "2030-01-02T03:05:05Z";
+    let gone = || pod(&json!({"/metadata/deletionTimestamp": leaving, "/status/phase": "Pending"}));
+    let ran = pod(&json!({"/status/containerStatuses/1/state": {"running": {"startedAt": TIME}}}));
+    for (what, job, pods, proven) in [
+        ("nothing has looked at it", job(&none, &none), vec![], true),
+        ("born suspended", job(&suspended(true), &stopped(1)), vec![], true),
+        ("suspended after it was started", job(&suspended(true), &stopped(2)), vec![], false),
+        ("admitted once", job(&active, &json!({"/metadata/generation": 2})), vec![waits()], true),
+        ("its pod waits", job(&active, &none), vec![waits()], true),
+        ("its pod has no node", job(&active, &none), vec![unbound()], true),
+        ("its pod is on its way out", job(&active, &none), vec![gone()], false),
+        ("its pod is gone", job(&active, &none), vec![], false),
+        ("it has two pods", job(&active, &none), vec![waits(), waits()], false),
+        (
+            "it counts a pod that is gone",
+            job(&json!({"startTime": TIME, "failed": 2}), &none),
+            vec![waits()],
+            false,
+        ),
+        ("its pod runs it", job(&active, &none), vec![ran], false),
+        ("its pod failed before", job(&failed(), &none), vec![pod(&none)], true),
+        ("it failed and its pod is gone", job(&failed(), &none), vec![], false),
+    ] {
+        assert_eq!(not_yet_run(&job, &pods).is_ok(), proven, "{what}");
+    }
+}

@@ -74,7 +74,7 @@ categories! {
     CONTAINER_START = "container-start",
         "a container could not be started",
         "The container was made and its program could not be started: it does not exist in the image, is built for another platform, or may not be executed.",
-        "check the image: its platform, and that a file of this name can be executed in it";
+        "the sentence is the node's own; check the image: its platform, and that the file can be executed in it";
     IMAGE_NOT_FOUND = "image-not-found",
         "the registry has no such image",
         "The registry says that there is no such repository or no such digest. Some registries say so to whoever may not read it, too.",

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 
 use anyhow::{Context as _, Result};
-use harness_test_cluster::http::{Headers, RequestHead, find, head, set};
+use harness_test_cluster::http::{Body, Headers, RequestHead, find, head, set};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
 
@@ -19,7 +19,8 @@ use crate::tls;
 /// Many TLS records at a time; more of them no longer makes it faster.
 const PIECE: usize = 1024 * 1024;
 
-/// Serves `GET` of files, whole or from an offset, on a free port of 127.0.0.1 until the process ends.
+/// Serves `GET` of files, whole or from an offset, and takes and forgets what is `PUT` anywhere, on a free port of
+/// 127.0.0.1 until the process ends.
 #[derive(Debug)]
 pub struct FileServer {
     address: SocketAddr,
@@ -72,6 +73,10 @@ fn connection(files: &[PathBuf], tls: Arc<ServerConfig>, stream: TcpStream) -> R
     tls.set_buffer_limit(Some(2 * PIECE));
     let mut client = BufReader::new(StreamOwned::new(tls, stream));
     while let Some(request) = RequestHead::read(&mut client)? {
+        if request.method == "PUT" {
+            take(&mut client, &request)?;
+            continue;
+        }
         let path = request.target.split('?').next().unwrap_or_default();
         let file =
             path.trim_start_matches('/').parse().ok().and_then(|index: usize| files.get(index));
@@ -83,6 +88,23 @@ fn connection(files: &[PathBuf], tls: Arc<ServerConfig>, stream: TcpStream) -> R
         output.flush()?;
     }
     Ok(())
+}
+
+/// Reads a body to its end and says that all is well.
+fn take(
+    client: &mut BufReader<StreamOwned<ServerConnection, TcpStream>>,
+    request: &RequestHead,
+) -> Result<()> {
+    if find(&request.headers, "expect").is_some() {
+        client.get_mut().write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+        client.get_mut().flush()?;
+    }
+    let body = &mut Body::new(&mut *client, request.framing());
+    let mut piece = vec![0; PIECE];
+    while body.read(&mut piece)? > 0 {}
+    let output = client.get_mut();
+    output.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
+    Ok(output.flush()?)
 }
 
 fn answer(

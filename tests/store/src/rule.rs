@@ -39,6 +39,8 @@ pub enum Action {
     HideMissing,
     /// The request reaches the store so much later.
     DelayRequest(Duration),
+    /// After so many bytes of the request's body have reached the store comes a pause, and then the rest.
+    PauseRequest(u64, Duration),
     /// The answer reaches the client so much later.
     DelayResponse(Duration),
 }

@@ -2,11 +2,13 @@
 
 use std::io::{self, BufReader, Read, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use flate2::Compression;
 use flate2::read::GzEncoder;
+use harness_test_cluster::fault::stop::Stop;
 use harness_test_cluster::http::{
     Body, Framing, Headers, RequestHead, ResponseHead, end_to_end, find, head, set,
 };
@@ -21,6 +23,9 @@ const PIECE: usize = 64 * 1024;
 
 /// Longer than any test waits: the connection ends with the client or with the store.
 const FOR_EVER: Duration = Duration::from_hours(24);
+
+/// A sender that is silent for so long in the middle of a body will not come back.
+const GONE: Duration = Duration::from_secs(10);
 
 type Client = BufReader<StreamOwned<ServerConnection, TcpStream>>;
 
@@ -50,7 +55,7 @@ pub(crate) fn connection(shared: &Shared, stream: TcpStream) -> Result<()> {
         if find(&head.headers, "expect").is_some() {
             client.get_mut().write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        Serving { shared, client: &mut client, head, entry }.respond()?;
+        Serving { shared, client: &mut client, head, entry, pause: None }.respond()?;
         if last {
             break;
         }
@@ -65,6 +70,8 @@ struct Serving<'a> {
     client: &'a mut Client,
     head: RequestHead,
     entry: Entry,
+    /// Behind how much of the request's body comes a pause, and how long it is.
+    pause: Option<(u64, Duration)>,
 }
 
 impl Serving<'_> {
@@ -103,6 +110,14 @@ impl Serving<'_> {
                 self.shared.stop.sleep(duration);
                 self.pass(&Manner::default())
             }
+            Action::PauseRequest(after, duration) => {
+                self.pause = Some((after, duration));
+                // Whose whole machine is gone by then closes nothing.
+                self.client.get_mut().sock.set_read_timeout(Some(GONE))?;
+                let passed = self.pass(&Manner::default());
+                self.client.get_mut().sock.set_read_timeout(None)?;
+                passed
+            }
             Action::DelayResponse(duration) => {
                 let response = self.forward()?;
                 self.shared.stop.sleep(duration);
@@ -124,10 +139,17 @@ impl Serving<'_> {
     fn forward(&mut self) -> Result<Response> {
         // s3s-fs looks whether an object exists and writes it then; a store decides in one step.
         let _one_at_a_time = (self.head.method == "PUT").then(|| self.shared.puts());
-        let mut body =
-            Counted { body: Body::new(&mut *self.client, self.head.framing()), entry: &self.entry };
-        let response =
-            backend::send(self.shared.server_port, &self.head, &mut body, &self.shared.stop)?;
+        let stop = &self.shared.stop;
+        let body = Body::new(&mut *self.client, self.head.framing());
+        let body = Counted { body, entry: &self.entry };
+        let port = self.shared.server_port.load(Ordering::SeqCst);
+        let response = match self.pause {
+            None => backend::send(port, &self.head, &mut { body }, stop)?,
+            Some((after, duration)) => {
+                let mut body = Paused { body, left: after, pause: Some(duration), stop };
+                backend::send(port, &self.head, &mut body, stop)?
+            }
+        };
         self.entry.change(|exchange| exchange.answered = Some(response.head.status));
         Ok(response)
     }
@@ -287,6 +309,31 @@ impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.body.read(buffer)?;
         self.entry.change(|exchange| exchange.received += count as u64);
+        Ok(count)
+    }
+}
+
+/// Rests once, after so much of the body was read.
+struct Paused<'a, R> {
+    body: R,
+    left: u64,
+    pause: Option<Duration>,
+    stop: &'a Stop,
+}
+
+impl<R: Read> Read for Paused<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0
+            && let Some(pause) = self.pause.take()
+        {
+            self.stop.sleep(pause);
+        }
+        let most = match self.pause {
+            Some(_) => buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX)),
+            None => buffer.len(),
+        };
+        let count = self.body.read(&mut buffer[..most])?;
+        self.left = self.left.saturating_sub(count as u64);
         Ok(count)
     }
 }

@@ -71,6 +71,12 @@ impl Server {
         Ok(server)
     }
 
+    /// Ends it as SIGKILL does: it removes nothing and finishes nothing.
+    pub(crate) fn kill(&mut self) -> Result<()> {
+        self.process.kill()?;
+        Ok(self.process.wait().map(drop)?)
+    }
+
     /// Its process id.
     pub(crate) fn process(&self) -> u32 {
         self.process.id()

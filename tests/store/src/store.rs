@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -56,7 +57,8 @@ pub struct Store {
     // The doors close before the server behind them ends.
     doors: Vec<Door>,
     shared: Arc<Shared>,
-    server: Server,
+    server: Mutex<Server>,
+    domains: Vec<String>,
     authority: PathBuf,
     wrong_authority: PathBuf,
     pub(crate) folder: PathBuf,
@@ -66,7 +68,7 @@ pub struct Store {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) tls: Arc<ServerConfig>,
-    pub(crate) server_port: u16,
+    pub(crate) server_port: AtomicU16,
     pub(crate) record: Record,
     pub(crate) stop: Stop,
     rules: Mutex<Rules<Action>>,
@@ -102,7 +104,7 @@ impl Store {
         let addresses = [options.address, options.other_address];
         let shared = Arc::new(Shared {
             tls: tls::server(&authority, &wrong_authority, &addresses)?,
-            server_port: server.port,
+            server_port: server.port.into(),
             record: Record::default(),
             stop: Stop::default(),
             rules: Mutex::default(),
@@ -112,7 +114,8 @@ impl Store {
             .into_iter()
             .map(|address| Door::open(address, &shared))
             .collect::<Result<_>>()?;
-        Ok(Self { doors, shared, server, authority, wrong_authority, folder })
+        let (server, domains) = (Mutex::new(server), options.domains.clone());
+        Ok(Self { doors, shared, server, domains, authority, wrong_authority, folder })
     }
 
     /// Where it listens, as `ADDRESS:PORT`.
@@ -147,7 +150,24 @@ impl Store {
 
     /// The process of the S3 server behind it, which ends with this one.
     pub fn server_process(&self) -> u32 {
-        self.server.process()
+        self.server().process()
+    }
+
+    /// Kills the S3 server in whatever it does. Until it is started again, every request is answered with 502.
+    pub fn kill_server(&self) -> Result<()> {
+        self.server().kill()
+    }
+
+    /// Starts the S3 server again, with what its objects' folder holds.
+    pub fn start_server(&self) -> Result<()> {
+        let new = Server::start(&self.folder, &self.domains)?;
+        self.shared.server_port.store(new.port, Ordering::SeqCst);
+        *self.server() = new;
+        Ok(())
+    }
+
+    fn server(&self) -> MutexGuard<'_, Server> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A URL for a method and an object, `BUCKET/KEY`, to be signed.

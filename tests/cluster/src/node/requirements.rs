@@ -36,7 +36,7 @@ pub(super) fn check() -> Result<()> {
     if !geteuid().is_root() {
         bail!(
             "a node needs root, since containers get networks, mounts and control groups; run the \
-             tests as root, or leave out those of the node (`cargo test --test node`)"
+             tests as root, or leave out those of the node (`scripts/test --without-node`)"
         );
     }
     if fs::read("/usr/bin/busybox").is_ok_and(|bytes| is_dynamic(&bytes)) {

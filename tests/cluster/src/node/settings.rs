@@ -163,6 +163,8 @@ options = {{ BinaryName = "{runc}", SystemdCgroup = false }}
             "imageGCHighThresholdPercent": 100,
             // A slow registry of one test must not hold up the pulls of the others.
             "serializeImagePulls": false,
+            // What forks without end meets the pod's limit and not the machine's.
+            "podPidsLimit": 512,
             // Tests read whole logs.
             "containerLogMaxSize": "1Gi",
             "clusterDomain": "cluster.test",

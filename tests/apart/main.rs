@@ -1,0 +1,112 @@
+//! Situations of a node that is taken apart: its kubelet or its network stops, or a more important pod
+//! comes. One at a time, for all share the node, which has nothing else to do.
+#![cfg(test)]
+
+#[path = "../kit/mod.rs"]
+mod common;
+#[allow(dead_code, reason = "each test target uses its own part")]
+#[path = "../node/kit.rs"]
+mod kit;
+#[allow(dead_code, reason = "each test target uses its own part")]
+#[path = "../node/trial.rs"]
+mod trial;
+
+use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use harness_test_cluster::until;
+use serde_json::{Value, json};
+
+use crate::common::find;
+use crate::common::situation::Taken;
+use crate::kit::{Kit, PATIENCE, container, pod, shell_image, status};
+use crate::trial::Trial;
+
+const LONG: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun; sleep 600 & wait";
+
+/// The node for one test alone.
+fn alone() -> MutexGuard<'static, ()> {
+    static NODE: Mutex<()> = Mutex::new(());
+    NODE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shell(prefix: &str, script: &str) -> Trial {
+    Trial::new(prefix, shell_image(), &["sh", "-c", script])
+}
+
+fn is_running(pod: &Value, step: &str) -> bool {
+    status(pod, step)["state"]["running"].is_object()
+}
+
+#[track_caller]
+fn event(kit: &Kit, reason: &str) {
+    let is_there = || kit.list("events").iter().any(|event| event["reason"] == reason);
+    assert!(until(PATIENCE, is_there), "no event {reason}: {}", kit.kubectl(&["get", "events"]));
+}
+
+#[test]
+fn a_node_that_falls_silent() {
+    let _alone = alone();
+    let mut trial = shell("silent", LONG);
+    let job = trial.submit();
+    trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
+    trial.kit.node.stop_kubelet().unwrap();
+    event(&trial.kit, "NodeNotReady");
+    let not_ready = |pod: &Value| {
+        let conditions = pod["status"]["conditions"].as_array().unwrap();
+        conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "False")
+    };
+    trial.kit.pod_when(&job, not_ready);
+    Taken::of(&trial.kit, &job).keep("node-lost", "running", "node-lost");
+    trial.kit.node.start_kubelet().unwrap();
+    trial.kit.delete("jobs", &job);
+}
+
+#[test]
+fn a_network_that_gives_no_addresses() {
+    let _alone = alone();
+    let mut trial = shell("addressless", "true");
+    let addresses = trial.kit.node.state().join("cni-state");
+    let away = trial.kit.node.state().join("cni-state-away");
+    fs::rename(&addresses, &away).unwrap();
+    fs::write(&addresses, "no folder").unwrap();
+    let job = trial.submit();
+    event(&trial.kit, "FailedCreatePodSandBox");
+    Taken::of(&trial.kit, &job).keep("sandbox", "pending", "container-create");
+    fs::remove_file(&addresses).unwrap();
+    fs::rename(&away, &addresses).unwrap();
+    trial.kit.end_of_job(&job);
+}
+
+#[test]
+fn a_more_important_pod() {
+    let _alone = alone();
+    let mut trial = shell("preempted", LONG);
+    let job = trial.submit();
+    trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
+    let class = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"},
+        "value": 1000, "preemptionPolicy": "PreemptLowerPriority", "description": "of a test",
+    });
+    let cluster = trial.kit.node.cluster();
+    let (code, answer) = cluster.admin_post("/apis/scheduling.k8s.io/v1/priorityclasses", &class);
+    assert_eq!(code, 201, "{answer:#}");
+    let (_, node) = cluster.admin_get("/api/v1/nodes/node");
+    let mut urgent = container("main", shell_image(), &["true"]);
+    let cpu = find(&node, "/status/allocatable/cpu").clone();
+    urgent["resources"] = json!({"requests": {"cpu": cpu, "memory": "16Mi"}, "limits": {"cpu": cpu, "memory": "64Mi"}});
+    let mut urgent = pod(&[urgent]);
+    urgent["priorityClassName"] = "urgent".into();
+    trial.kit.create_job("urgent", &urgent);
+    trial.kit.pod_when(&job, |pod| pod["metadata"]["deletionTimestamp"].is_string());
+    Taken::of(&trial.kit, &job).keep("preempted", "running", "preempted");
+    trial.kit.end_of_job(&job);
+    let is_gone = || {
+        let pods = trial.kit.list("pods");
+        pods.iter()
+            .all(|pod| pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] != job.as_str())
+    };
+    assert!(until(PATIENCE, is_gone), "the pod stays");
+    Taken::of(&trial.kit, &job).keep("preempted-pod-gone", "failed", "pod-vanished");
+    assert_eq!(trial.kit.end_of_job("urgent"), "Complete");
+}
