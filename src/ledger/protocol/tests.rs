@@ -132,22 +132,16 @@ fn sweep() -> Told {
 
 #[test]
 fn a_sweep_whose_answer_was_lost_tells_of_the_secret_that_is_gone() {
-    let end = sweep()
-        .hears(vec![lost(), lost()])
-        .hears(vec![listed(&[])])
-        .hears(vec![absent()])
-        .end();
+    let end =
+        sweep().hears(vec![lost(), lost()]).hears(vec![listed(&[])]).hears(vec![absent()]).end();
     assert_eq!(end.ending, Ending::Swept);
     assert_eq!(end.secrets, ["secret", "other"]);
 }
 
 #[test]
 fn a_sweep_whose_answer_was_lost_notices_the_job_that_needs_the_secret() {
-    let end = sweep()
-        .hears(vec![lost(), done()])
-        .hears(vec![listed(&[])])
-        .hears(vec![stands()])
-        .end();
+    let end =
+        sweep().hears(vec![lost(), done()]).hears(vec![listed(&[])]).hears(vec![stands()]).end();
     assert_eq!(end.ending, Ending::Swept);
     assert!(end.remarks.iter().any(|remark| remark.contains("submit it again")), "{end:?}");
 }

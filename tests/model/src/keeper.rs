@@ -299,7 +299,9 @@ pub fn serve(
             }
             None => no(404),
         },
-        Request::DeleteSecret { name, uid } => delete_secret(cluster, run, about, name, uid, variant),
+        Request::DeleteSecret { name, uid } => {
+            delete_secret(cluster, run, about, name, uid, variant)
+        }
         Request::DeleteJob { uid, resource_version, .. } => {
             delete_job(cluster, uid, resource_version.as_deref(), variant)
         }

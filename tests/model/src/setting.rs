@@ -140,10 +140,28 @@ pub fn quick() -> Vec<Setting> {
         .with_nodes()
         .with_queue(false)
         .standing(),
-        Setting::new("two cancels of what a queue stops", &[], &[Cancel, Cancel], none)
-            .with_nodes()
-            .with_queue(true)
-            .standing(),
+        Setting::new(
+            "a cancel of what a queue stops, a loss",
+            &[],
+            &[Cancel],
+            Budget { losses: 1, ..none },
+        )
+        .with_nodes()
+        .with_queue(true)
+        .standing(),
+        Setting::new(
+            "two submitters, a sweep, a loss, a foreign hand",
+            &["a", "b"],
+            &[Sweep],
+            Budget { losses: 1, hands: 1, ..aged },
+        ),
+        Setting::new("three submitters, a pruner", &["a", "a", "b"], &[Prune], aged),
+        Setting::new(
+            "three submitters, a loss",
+            &["a", "a", "b"],
+            &[],
+            Budget { losses: 1, ..none },
+        ),
     ]
 }
 
@@ -152,6 +170,16 @@ pub fn deep() -> Vec<Setting> {
     use Task::{Cancel, Prune, Release, Sweep};
     let most = Budget { losses: 2, crashes: 2, hands: 0, refusals: 0, late: 1, retentions: 1 };
     vec![
+        Setting::new("two cancels of what a queue stops", &[], &[Cancel, Cancel], Budget::default())
+            .with_nodes()
+            .with_queue(true)
+            .standing(),
+        Setting::new(
+            "two submitters, a pruner, two losses, two crashes",
+            &["a", "b"],
+            &[Prune],
+            most,
+        ),
         Setting::new(
             "three submitters, a pruner, two losses, two crashes",
             &["a", "a", "b"],

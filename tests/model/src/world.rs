@@ -211,9 +211,8 @@ impl State {
 
     /// What can change nothing any more is forgotten, since states that differ only in it are alike.
     fn forget(&mut self) {
-        let under_way = |run: &Run| {
-            self.actors.iter().any(|actor| actor.run() == *run && !actor.is_over())
-        };
+        let under_way =
+            |run: &Run| self.actors.iter().any(|actor| actor.run() == *run && !actor.is_over());
         self.cluster.removers.retain(under_way);
         let (left, age) = (self.left.late, self.cluster.age);
         let cluster = &self.cluster;

@@ -7,15 +7,15 @@ use harness::ledger::{LedgerOutcome, LedgerReceipt};
 use harness::render::compare;
 use harness::submit::{Receipt, ReceiptOutcome};
 
-use crate::play::Shared;
+use crate::play::{Shared, Window};
 use crate::server::{CLUSTER, Event, HAND, Server, What, Who, is_create, name_of, resource_of};
 
 /// What is known about one process when it prints a receipt.
 struct Witness<'a> {
     server: &'a Server,
     who: Who,
-    /// How much had happened when the last action was sent: what a receipt tells was true at some time since.
-    since: usize,
+    /// What a receipt tells was true at some time since what it rests on was sent.
+    window: Window,
     /// Its creates that may still arrive.
     floating: Vec<Request>,
 }
@@ -36,23 +36,28 @@ impl Witness<'_> {
         self.floating.iter().any(|one| resource_of(one) == resource && name_of(one) == name)
     }
 
-    /// Whether an object with this UID stood at some time since the last action was sent.
-    fn stood(&self, uid: &str) -> bool {
+    /// Since when something of this kind may have changed unseen.
+    fn since(&self, resource: Resource) -> usize {
+        if resource == Resource::Jobs { self.window.job } else { self.window.action }
+    }
+
+    /// Whether an object with this UID stood at some time since it was last asked for.
+    fn stood(&self, resource: Resource, uid: &str) -> bool {
         let about = || self.server.history.iter().enumerate().filter(|(_, event)| event.uid == uid);
         let made = about().any(|(_, event)| event.what == What::Created);
         let gone = about().find(|(_, event)| is_deletion(event)).map(|(index, _)| index);
-        made && gone.is_none_or(|index| index >= self.since)
+        made && gone.is_none_or(|index| index >= self.since(resource))
     }
 
-    /// Whether an object of this name stood at some time since the last action was sent.
+    /// Whether an object of this name stood at some time since it was last asked for.
     fn stood_by_name(&self, resource: Resource, name: &str) -> bool {
         let of_it =
             self.server.history.iter().filter(|one| one.resource == resource && one.name == name);
         let uids: BTreeSet<&str> = of_it.map(|event| event.uid.as_str()).collect();
-        uids.into_iter().any(|uid| self.stood(uid))
+        uids.into_iter().any(|uid| self.stood(resource, uid))
     }
 
-    /// Whether no object of this name stood at some time since the last action was sent.
+    /// Whether no object of this name stood at some time since it was last asked for.
     fn lacked(&self, resource: Resource, name: &str) -> bool {
         let of_it = || {
             self.server
@@ -61,11 +66,12 @@ impl Witness<'_> {
                 .enumerate()
                 .filter(|(_, one)| one.resource == resource && one.name == name)
         };
+        let since = self.since(resource);
         let at_first = of_it().rfind(|(index, event)| {
-            *index < self.since && (event.what == What::Created || is_deletion(event))
+            *index < since && (event.what == What::Created || is_deletion(event))
         });
         let lacked_at_first = at_first.is_none_or(|(_, event)| is_deletion(event));
-        lacked_at_first || of_it().any(|(index, event)| index >= self.since && is_deletion(event))
+        lacked_at_first || of_it().any(|(index, event)| index >= since && is_deletion(event))
     }
 
     /// Whether this process has changed anything.
@@ -86,12 +92,12 @@ fn is_deletion(event: &Event) -> bool {
 }
 
 fn witness<T>(shared: &Shared, who: Who, look: impl FnOnce(&Witness<'_>) -> T) -> T {
-    let since = shared.windows.lock().expect("nobody panics with it").get(&who).copied();
+    let window = shared.windows.lock().expect("nobody panics with it").get(&who).copied();
     let floating = shared.floating.lock().expect("nobody panics with it");
     let own = floating.iter().filter(|one| one.who == who && is_create(&one.request));
     let floating = own.map(|one| one.request.clone()).collect();
     let server = shared.server();
-    look(&Witness { server: &server, who, since: since.unwrap_or_default(), floating })
+    look(&Witness { server: &server, who, window: window.unwrap_or_default(), floating })
 }
 
 /// A receipt of `submit` is printed.
@@ -129,7 +135,7 @@ fn untrue(witness: &Witness<'_>, receipt: &Receipt) -> Vec<&'static str> {
             is(witness.server.history.iter().any(ours), "it did not create that Job");
         }
         ReceiptOutcome::AlreadySubmitted | ReceiptOutcome::Cancelled => {
-            is(witness.stood(uid), "that Job was not there");
+            is(witness.stood(Resource::Jobs, uid), "that Job was not there");
         }
         ReceiptOutcome::AlreadyRecorded => {
             is(witness.server.record_of(&job.name).is_some(), "there is no record");

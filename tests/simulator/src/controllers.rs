@@ -17,11 +17,11 @@ pub fn step(server: &mut Server, name: &str, random: &mut Random) -> Option<&'st
     let pod = server.get(Resource::Pods, &pod_name).map(|pod| pod.body.clone());
     let job = server.get(Resource::Jobs, name).map(|job| job.body.clone());
     match (job, pod) {
-        (Some(job), pod) if is_over(&job) => settled(server, &job, &pod_name, pod.as_ref()),
+        (Some(job), pod) if is_over(&job) => settled(server, &job, &pod_name, pod.as_deref()),
         (Some(job), Some(pod)) if owner(&pod) != job["metadata"]["uid"] => {
             collect(server, &pod_name, &pod)
         }
-        (Some(job), pod) => alive(server, name, &job, &pod_name, pod.as_ref(), random),
+        (Some(job), pod) => alive(server, name, &job, &pod_name, pod.as_deref(), random),
         (None, Some(pod)) => collect(server, &pod_name, &pod),
         (None, None) => None,
     }

@@ -34,6 +34,8 @@ pub struct Experiments {
     submissions: Vec<Submission>,
     profiles: Profiles,
     namespace: Namespace,
+    /// Names of the Jobs: rendered once, since every schedule asks for them.
+    names: Vec<String>,
 }
 
 impl Experiments {
@@ -53,11 +55,15 @@ impl Experiments {
             .flat_map(|experiment| SIGNATURES.map(|signature| (experiment, signature)))
             .map(|(experiment, signature)| submission(experiment, signature, profile))
             .collect();
-        Self {
+        let mut new = Self {
             submissions,
             profiles: profiles.with_harness_image(&image).expect("a good image"),
             namespace: Namespace::parse(NAMESPACE).expect("a good name"),
-        }
+            names: Vec::new(),
+        };
+        let name = |one| new.item(one, 0).plan().bundle().names().job.clone();
+        new.names = (0..EXPERIMENTS).map(name).collect();
+        new
     }
 
     /// One experiment with one of the signatures.
@@ -69,7 +75,7 @@ impl Experiments {
 
     /// The name of the experiment's Job.
     pub fn job_name(&self, experiment: usize) -> String {
-        self.item(experiment, 0).plan().bundle().names().job.clone()
+        self.names[experiment].clone()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use harness::cluster::{Expected, Outcome, Request, Resource};
+use harness::cluster::{Expected, Method, Outcome, Request, Resource};
 
 use crate::checks;
 use crate::controllers;
@@ -36,7 +36,7 @@ pub struct Shared {
     /// Changes on their way, for which nobody waits.
     pub floating: Mutex<Vec<Floating>>,
     /// How much had happened when a process sent its last action.
-    pub windows: Mutex<std::collections::BTreeMap<Who, usize>>,
+    pub windows: Mutex<std::collections::BTreeMap<Who, Window>>,
     /// What must not be, and is.
     pub problems: Mutex<Vec<String>>,
     /// What was counted.
@@ -45,6 +45,15 @@ pub struct Shared {
     pub trace: Mutex<Vec<String>>,
     /// Which rule is undone.
     pub lie: Option<Lie>,
+}
+
+/// How much had happened when a process sent what its receipt rests on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Window {
+    /// Its last action.
+    pub action: usize,
+    /// Its last action that read a Job: what is read after it, the record, can only have come, never gone.
+    pub job: usize,
 }
 
 /// A change on its way.
@@ -205,7 +214,13 @@ impl Director {
             Some(Ask::Sleep(until)) => process.wakes = Some(until),
             Some(Ask::Send(requests)) => {
                 let happened = self.shared.server().history.len();
-                self.shared.windows.lock().expect("nobody panics with it").insert(who, happened);
+                let mut windows = self.shared.windows.lock().expect("nobody panics with it");
+                let window = windows.entry(who).or_default();
+                window.action = happened;
+                if requests.iter().any(reads_job) {
+                    window.job = happened;
+                }
+                drop(windows);
                 process.sent = self.shared.stage.now();
                 process.answers = vec![None; requests.len()];
                 process.open = requests.into_iter().enumerate().collect();
@@ -463,6 +478,11 @@ impl Director {
         }
         self.alone(&Work::Prune { secrets_only: false });
         self.shared.stage.pass(Duration::from_hours(24));
+        // Deadlines have passed by now, and what ended by them is older than a retention in two hours.
+        for one in (0..EXPERIMENTS).filter(|one| used(*one)) {
+            self.live_on(one);
+        }
+        self.shared.stage.pass(Duration::from_hours(2));
         self.alone(&Work::Prune { secrets_only: false });
         for one in (0..EXPERIMENTS).filter(|one| used(*one)) {
             checks::pruned(&self.shared, &self.names[one]);
@@ -508,6 +528,11 @@ impl Drop for Director {
             }
         }
     }
+}
+
+fn reads_job(request: &Request) -> bool {
+    let is_it = matches!(request.expected, Expected::Object { resource: Resource::Jobs, .. });
+    is_it && request.method == Method::Get
 }
 
 fn words(request: &Request) -> String {

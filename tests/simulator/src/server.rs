@@ -1,6 +1,7 @@
 //! A simulated API server: what is committed, who did it, and everything that ever happened.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use harness::cluster::{Answer, Details, Expected, Method, Outcome, Request, Resource, Status};
@@ -60,8 +61,8 @@ pub enum What {
 pub struct Stored {
     /// Who created it.
     pub maker: Who,
-    /// All of it.
-    pub body: Value,
+    /// All of it; shared, since it is read far more often than it is changed.
+    pub body: Arc<Value>,
 }
 
 impl Stored {
@@ -84,7 +85,7 @@ pub struct Server {
     pub most_jobs: Option<usize>,
     versions: u64,
     /// Lists that are read page by page, as they were when they began.
-    snapshots: Vec<Vec<Value>>,
+    snapshots: Vec<Vec<Arc<Value>>>,
 }
 
 impl Server {
@@ -122,7 +123,7 @@ impl Server {
             }
             (Expected::Object { resource, name, .. }, Method::Get) => {
                 match self.objects.get(&(*resource, name.clone())) {
-                    Some(stored) => done(200, stored.body.clone()),
+                    Some(stored) => done(200, (*stored.body).clone()),
                     None => absent(*resource, name),
                 }
             }
@@ -167,7 +168,7 @@ impl Server {
         self.versions += 1;
         let uid = format!("{}-{}", resource.kind().to_lowercase(), self.versions);
         let body = self.stamped(body, &uid);
-        let stored = Stored { maker: who, body: body.clone() };
+        let stored = Stored { maker: who, body: Arc::new(body.clone()) };
         self.objects.insert((resource, name.to_owned()), stored);
         self.note(who, resource, name, &uid, What::Created);
         body
@@ -218,14 +219,16 @@ impl Server {
             return Value::Null;
         };
         let before = stored.body["spec"].clone();
-        change(&mut stored.body);
+        let body = Arc::make_mut(&mut stored.body);
+        change(body);
         if let (Some(generation), true) =
-            (stored.body["metadata"]["generation"].as_u64(), stored.body["spec"] != before)
+            (body["metadata"]["generation"].as_u64(), body["spec"] != before)
         {
-            stored.body["metadata"]["generation"] = (generation + 1).into();
+            body["metadata"]["generation"] = (generation + 1).into();
         }
-        stored.body["metadata"]["resourceVersion"] = version.into();
-        let (uid, body) = (stored.uid().to_owned(), stored.body.clone());
+        body["metadata"]["resourceVersion"] = version.into();
+        let body = body.clone();
+        let uid = stored.uid().to_owned();
         self.note(who, resource, name, &uid, What::Changed);
         body
     }
@@ -295,8 +298,9 @@ impl Server {
                 (self.snapshots.len() - 1, 0)
             }
         };
-        let all: &[Value] = &self.snapshots[snapshot];
-        let page: Vec<Value> = all.iter().skip(from).take(limit).cloned().collect();
+        let all = &self.snapshots[snapshot];
+        let page: Vec<Value> =
+            all.iter().skip(from).take(limit).map(|one| (**one).clone()).collect();
         let end = from + page.len();
         let more = if end < all.len() { format!("{snapshot}-{end}") } else { String::new() };
         done(200, json!({ "metadata": { "continue": more }, "items": page }))
