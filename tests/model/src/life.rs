@@ -123,9 +123,10 @@ impl Step {
                 job.is_suspended = false;
                 job.starts += 1;
             }
-            Self::Preempt if preempts && job.starts == 1 && job.has_pod() && !job.is_deleted => {
+            // Also one whose pod somebody deletes: that is then not counted either.
+            Self::Preempt if preempts && job.starts == 1 && job.has_pod() => {
                 job.is_suspended = true;
-                (job.is_bound, job.has_run) = (false, false);
+                (job.is_bound, job.has_run, job.is_deleted) = (false, false, false);
             }
             Self::Account if job.is_deleted => {
                 job.has_lost_pod = true;

@@ -78,6 +78,9 @@ impl Submitter {
         match action {
             Action::End(conclusion) => self.end = Some(*conclusion),
             Action::Send { requests, .. } => {
+                if requests.contains(&Request::ReadJob) {
+                    self.record_first = None;
+                }
                 self.batch = Batch::new(requests, now, at_once);
                 self.sent = now;
             }
@@ -99,8 +102,9 @@ impl Submitter {
     pub fn served(&mut self, place: usize, cluster: &mut Cluster, variant: Variant) {
         let now = cluster.age;
         let request = self.batch.open[place].request.clone();
-        if variant == Variant::RecordFirst && request == Request::ReadJob {
-            self.record_first = Some(cluster.record.is_some());
+        let observes = matches!(request, Request::ReadSecret | Request::ReadJob);
+        if variant == Variant::RecordFirst && observes {
+            self.record_first.get_or_insert(cluster.record.is_some());
         }
         let mut fact = serve(cluster, self.run, self.signature, &request, variant);
         if let (Fact::Record(_), Some(seen), Variant::RecordFirst) =

@@ -22,8 +22,8 @@ use crate::stage::{Ask, Reply, Stage};
 /// A create that arrives later than this after it was sent is a very late one: the least retention of a prune.
 const VERY_LATE: Duration = Duration::from_hours(1);
 
-/// More turns than any schedule needs.
-const MOST_TURNS: usize = 20_000;
+/// More turns than any schedule needs; most of them go to a cluster that has nothing to do while a slow process waits.
+const MOST_TURNS: usize = 1_000_000;
 
 /// What all threads of a schedule share.
 pub struct Shared {

@@ -9,7 +9,9 @@ const SEEDS: u64 = 5_000;
 
 #[test]
 fn every_broken_variant_is_found_out() {
-    for lie in Lie::ALL {
+    // The later ones take thousands of schedules, for which there is time with optimisation only.
+    let lies = if cfg!(debug_assertions) { &Lie::ALL[..4] } else { &Lie::ALL[..] };
+    for &lie in lies {
         let found = many(0, SEEDS, Some(lie));
         let first = found.bad.first_key_value();
         println!("{lie:?}: after {} schedules: {first:?}", found.figures.schedules);
