@@ -15,7 +15,7 @@ use serde_yaml::{DoubleQuoted, SerializerOptions};
 use crate::submission::excerpt::is_printable;
 
 /// Text for people: dangerous characters as `\u{..}`, workflow commands broken up with a backslash.
-pub(super) fn text(raw: &str) -> String {
+pub fn text(raw: &str) -> String {
     let mut shown = String::with_capacity(raw.len());
     for (index, character) in raw.char_indices() {
         if !is_printable(character) {
@@ -31,15 +31,17 @@ pub(super) fn text(raw: &str) -> String {
 }
 
 /// Several lines of text for people: as [`text`], line by line.
-pub(super) fn lines(raw: &str) -> String {
+pub fn lines(raw: &str) -> String {
     raw.lines().map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// Another program's output, which comes in pieces that end anywhere.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub struct Stream {
     /// The end of the piece before, as far as a command could begin in it.
     end: String,
+    /// The piece before ended with a carriage return, which is left out before a line feed only.
+    is_returning: bool,
     /// The begin of a character whose end has not come yet.
     held: Vec<u8>,
 }
@@ -61,7 +63,11 @@ impl Stream {
     }
 
     /// One piece for people: line feeds and tabs stay, and a prompt without an end of line is shown at once.
-    pub(super) fn piece(&mut self, raw: &str) -> String {
+    pub fn piece(&mut self, raw: &str) -> String {
+        let begin = if self.is_returning { "\r" } else { "" };
+        let whole = format!("{begin}{raw}");
+        let raw = whole.trim_end_matches('\r');
+        self.is_returning = raw.len() < whole.len();
         let joined = format!("{}{raw}", self.end);
         let is_split = self.end.char_indices().any(|(index, _)| {
             !begins_command(&self.end[index..]) && begins_command(&joined[index..])
@@ -83,7 +89,7 @@ fn begun(bytes: &[u8]) -> usize {
 }
 
 /// JSON text: the same characters as escapes, which change no value.
-pub(super) fn json(serialised: &str) -> String {
+pub fn json(serialised: &str) -> String {
     // Outside of strings JSON is plain ASCII without `:` or `#` pairs, so this only meets strings.
     escape(serialised, |character, shown| {
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -93,7 +99,7 @@ pub(super) fn json(serialised: &str) -> String {
 }
 
 /// A document as YAML for people: one value a line, never folded, the same characters as escapes.
-pub(super) fn yaml(document: &Value) -> Result<String> {
+pub fn yaml(document: &Value) -> Result<String> {
     let options = yaml_options();
     let serialised = serde_yaml::to_string_with_options(&Quoted(document), options)
         .context("cannot write YAML")?;
@@ -104,7 +110,7 @@ pub(super) fn yaml(document: &Value) -> Result<String> {
 }
 
 /// Long texts stay in their line: folded ones are hard to compare and to search.
-pub(super) fn yaml_options() -> SerializerOptions {
+pub fn yaml_options() -> SerializerOptions {
     serde_yaml::ser_options! { prefer_block_scalars: false }
 }
 
@@ -211,6 +217,17 @@ mod tests {
     fn output_keeps_its_columns() {
         let mut stream = Stream::default();
         assert_eq!(stream.piece("a\tb\r\n\t::c\u{1b}\n"), "a\tb\n\t\\::c\\u{1b}\n");
+    }
+
+    #[test]
+    fn a_carriage_return_between_two_pieces_hides_no_command() {
+        let shown = |pieces: &[&str]| {
+            let mut stream = Stream::default();
+            pieces.iter().map(|piece| stream.piece(piece)).collect::<String>()
+        };
+        assert_eq!(shown(&[":\r", ":error"]), ":\\u{d}:error");
+        assert_eq!(shown(&["a\r", "\nb\r", "\n"]), "a\nb\n");
+        assert_eq!(shown(&["a\r", "", "b"]), "a\\u{d}b");
     }
 
     #[test]

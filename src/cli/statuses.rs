@@ -14,7 +14,7 @@ const COLUMNS: usize = 80;
 const MARGIN: usize = 15;
 
 /// One status for people.
-pub(super) fn for_people(status: &Status) -> String {
+pub fn for_people(status: &Status) -> String {
     let mut page = Page(format!("{}: {}", status.name, status.phase.name()));
     let diagnosis = &status.diagnosis;
     page.line("why", &format!("{} [{}]", diagnosis.sentence, diagnosis.category.name()));
@@ -78,7 +78,7 @@ fn step_line(step: &StepStatus) -> String {
 }
 
 /// What is going on, in one line: for progress and for logs.
-pub(super) fn in_one_line(status: &Status) -> String {
+pub fn in_one_line(status: &Status) -> String {
     let left = left(status).map(|left| format!("; {left}")).unwrap_or_default();
     let sentence = neutral::text(&status.diagnosis.sentence);
     format!("{}: {sentence} [{}]{left}", status.phase.name(), status.diagnosis.category.name())
@@ -101,7 +101,7 @@ fn left(status: &Status) -> Option<String> {
 }
 
 /// One status of several: a line of a table.
-pub(super) fn wide(status: &Status) -> String {
+pub fn wide(status: &Status) -> String {
     let age = status.times.age_seconds.map(duration).unwrap_or_default();
     let node = status.pod.as_ref().and_then(|pod| pod.node.as_deref()).unwrap_or("-");
     format!(
@@ -116,7 +116,7 @@ pub(super) fn wide(status: &Status) -> String {
 }
 
 /// The head of [`wide`].
-pub(super) fn wide_head() -> String {
+pub fn wide_head() -> String {
     format!(
         "{:<43}  {:<10}  {:<20}  {:>12}  {:<16}  {}",
         "NAME", "PHASE", "CATEGORY", "AGE", "NODE", "WHY"
@@ -124,17 +124,17 @@ pub(super) fn wide_head() -> String {
 }
 
 /// The name as kubectl takes it.
-pub(super) fn name(name: &str) -> String {
+pub fn name(name: &str) -> String {
     format!("job.batch/{name}")
 }
 
 /// One status for programs, in one line.
-pub(super) fn json(status: &Status) -> String {
+pub fn json(status: &Status) -> String {
     neutral::json(&serde_json::to_string(status).expect("a status serialises"))
 }
 
 /// One status as a YAML document.
-pub(super) fn yaml(status: &Status) -> Result<String> {
+pub fn yaml(status: &Status) -> Result<String> {
     let document = serde_json::to_value(status)?;
     Ok(format!("---\n{}", neutral::yaml(&document)?))
 }
@@ -170,7 +170,11 @@ fn broken(text: &str) -> Vec<String> {
             lines.last_mut().expect("there is one").push(' ');
         }
         while rest.len() > width {
-            let head: String = rest.drain(..width).collect();
+            // The backslash that breaks up a command stays before it.
+            let rest_begins_command = rest[width..].starts_with(&[':', ':'])
+                || rest[width..].starts_with(&['#', '#', '[']);
+            let cut = if rest_begins_command { width - 1 } else { width };
+            let head: String = rest.drain(..cut).collect();
             lines.last_mut().expect("there is one").push_str(&head);
             lines.push(String::new());
         }
@@ -182,6 +186,21 @@ fn broken(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_broken_up_wherever_a_line_ends() {
+        for before in 0..200 {
+            for command in ["::error::x", "##[group]x"] {
+                let raw = format!("{}{command}", "w".repeat(before));
+                let lines = broken(&neutral::text(&raw));
+                assert_eq!(lines.concat().replace('\\', ""), raw);
+                for line in lines {
+                    assert!(!line.starts_with("::") && !line.starts_with("##["), "{line}");
+                    assert!(line.len() <= COLUMNS - MARGIN, "{line}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn lines_are_broken_between_words_and_never_too_long() {

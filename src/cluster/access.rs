@@ -59,7 +59,9 @@ impl Access {
 
     fn resources(self) -> &'static [(Resource, Reach)] {
         use Reach::{Collection, Named};
-        use Resource::{ConfigMaps, Events, Jobs, Namespaces, Pods, Secrets, SelfSubjectReviews};
+        use Resource::{
+            ConfigMaps, Events, Jobs, Namespaces, Pods, Secrets, SelfSubjectReviews, Workloads,
+        };
         match self {
             Self::Submit => &[
                 (Namespaces, Named),
@@ -74,12 +76,14 @@ impl Access {
                 (Secrets, Collection),
                 (Pods, Collection),
                 (Events, Collection),
+                (Workloads, Collection),
             ],
             Self::Watch => &[
                 (Jobs, Collection),
                 (Pods, Collection),
                 (Events, Collection),
                 (ConfigMaps, Collection),
+                (Workloads, Collection),
             ],
             Self::Operate => &[
                 (Namespaces, Named),

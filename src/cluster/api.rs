@@ -164,8 +164,17 @@ impl Requests {
 
     /// Lists the events about one object, at most `limit` of them.
     pub fn list_events(&self, uid: &str, limit: u32) -> Request {
+        self.list_events_with(format!("involvedObject.uid={uid}"), limit)
+    }
+
+    /// Lists events about a pod of this name, which may be gone.
+    pub fn list_events_of_pod(&self, name: &str, limit: u32) -> Request {
+        self.list_events_with(format!("involvedObject.kind=Pod,involvedObject.name={name}"), limit)
+    }
+
+    fn list_events_with(&self, selector: String, limit: u32) -> Request {
         let mut request = self.list(Resource::Events, "", limit, None);
-        request.query.push(("fieldSelector", format!("involvedObject.uid={uid}")));
+        request.query.push(("fieldSelector", selector));
         request
     }
 

@@ -16,19 +16,19 @@ use super::text::bounded;
 
 /// An HTTP answer, read completely.
 #[derive(Clone)]
-pub(super) struct RawAnswer {
+pub struct RawAnswer {
     /// The HTTP status.
-    pub(super) status: u16,
+    pub status: u16,
     /// In lower case, without parameters; empty where there is none.
-    pub(super) media_type: String,
+    pub media_type: String,
     /// `Retry-After`.
-    pub(super) retry_after: Option<Duration>,
+    pub retry_after: Option<Duration>,
     /// `Date`.
-    pub(super) date: Option<Timestamp>,
+    pub date: Option<Timestamp>,
     /// The texts of `Warning`.
-    pub(super) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// The body, of bounded length.
-    pub(super) body: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 /// Bytes kept of a server's sentence. An update error of a Job dumps its whole template.
@@ -41,10 +41,10 @@ const LONGEST_WORD: usize = 512;
 const MOST_CAUSES: usize = 32;
 
 /// What stands in place of a sentence that could repeat a Secret.
-pub(super) const WITHHELD: &str = "(withheld, for it may repeat the Secret that was sent)";
+pub const WITHHELD: &str = "(withheld, for it may repeat the Secret that was sent)";
 
 /// Says how a request ended that was answered like this.
-pub(super) fn classify(request: &Request, mut answer: RawAnswer) -> Outcome {
+pub fn classify(request: &Request, mut answer: RawAnswer) -> Outcome {
     if request.is_confidential() {
         // A webhook writes these.
         answer.warnings.fill(WITHHELD.to_owned());
@@ -134,7 +134,9 @@ fn refusal(request: &Request, answer: RawAnswer) -> Outcome {
 }
 
 fn failure(request: &Request, answer: &RawAnswer) -> Outcome {
-    if let Some(message) = unreachable_server(answer) {
+    if let Some((phrase, text)) = unreachable_server(answer) {
+        // Whoever says so may be something before the API server that repeats what was sent.
+        let message = if request.is_confidential() { phrase.to_owned() } else { text };
         let not_sent = NotSent::ServerUnreachable { message };
         return unknown(Why::NotSent(not_sent), None, None);
     }
@@ -171,7 +173,9 @@ fn failed_webhook(message: &str) -> Option<String> {
 /// kubectl's own sentence where it reached no server; `kubectl proxy` answers 500 with the error text
 /// of Go then. The list is short on purpose: an `EOF` or a reset may come after the server took the
 /// request.
-fn unreachable_server(answer: &RawAnswer) -> Option<String> {
+///
+/// Gives the phrase that says so, and the whole text.
+fn unreachable_server(answer: &RawAnswer) -> Option<(&'static str, String)> {
     const BEFORE_SENDING: [&str; 9] = [
         ": connect: connection refused",
         ": connect: no route to host",
@@ -187,7 +191,8 @@ fn unreachable_server(answer: &RawAnswer) -> Option<String> {
         return None;
     }
     let text = plain_text(answer);
-    BEFORE_SENDING.iter().any(|phrase| text.contains(phrase)).then_some(text)
+    let phrase = BEFORE_SENDING.into_iter().find(|phrase| text.contains(phrase))?;
+    Some((phrase.trim_matches([':', ' ']), text))
 }
 
 fn plain_text(answer: &RawAnswer) -> String {

@@ -18,25 +18,25 @@ const MOST_WARNINGS: usize = 32;
 const LONGEST_WARNING: usize = 1024;
 
 /// `Retry-After` in seconds; the other form, a date, is not used by Kubernetes.
-pub(super) fn retry_after(value: &str) -> Option<Duration> {
+pub fn retry_after(value: &str) -> Option<Duration> {
     let seconds: u64 = value.trim().parse().ok()?;
     (seconds <= LONGEST_RETRY_AFTER).then(|| Duration::from_secs(seconds))
 }
 
 /// `Date`, as [RFC 9110, section 5.6.7](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7) has it.
-pub(super) fn date(value: &str) -> Option<Timestamp> {
+pub fn date(value: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value.trim()).ok()
 }
 
 /// The media type of `Content-Type`, in lower case and without parameters.
-pub(super) fn media_type(value: &str) -> String {
+pub fn media_type(value: &str) -> String {
     let essence = value.split(';').next().unwrap_or_default().trim();
     bounded(&essence.to_ascii_lowercase(), 128)
 }
 
 /// The texts of `Warning` fields: `299 AGENT "TEXT"`, several in one field after commas
 /// ([RFC 7234, section 5.5](https://www.rfc-editor.org/rfc/rfc7234#section-5.5)).
-pub(super) fn warnings<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
+pub fn warnings<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
     let mut texts = Vec::new();
     for field in fields {
         let field = String::from_utf8_lossy(field);

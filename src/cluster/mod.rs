@@ -15,10 +15,10 @@
 
 pub mod access;
 pub mod api;
-mod classify;
+pub mod classify;
 pub mod error;
 pub mod guard;
-mod headers;
+pub mod headers;
 mod http;
 mod lean;
 pub mod outcome;
@@ -38,7 +38,7 @@ pub use access::Access;
 pub use api::{LogRange, Requests};
 pub use error::ConnectError;
 pub use outcome::{Answer, Cause, Details, NotSent, Outcome, Status, Unknown, Why};
-pub use proxy::says_context_is_missing;
+pub use proxy::{Preamble, preamble, says_context_is_missing};
 pub use request::{DryRun, Expected, Method, Preconditions, Request, Resource};
 
 use self::http::Http;

@@ -175,11 +175,17 @@ fn wait_for_end(mut control: &UnixStream, limit: Duration) -> bool {
 }
 
 /// What came before kubectl served, or did not.
-enum Preamble {
+#[derive(Debug)]
+pub enum Preamble {
+    /// It serves.
     Ready,
+    /// The caller no longer wants it.
     Stopped,
+    /// It said nothing in time.
     Late,
+    /// It ended.
     Ended,
+    /// It was not even started.
     NotStarted(io::Error),
 }
 
@@ -212,7 +218,7 @@ fn read_ready_line(
                 ) => {}
             Err(error) => return Err(error),
         }
-        if let Some(preamble) = find(&said) {
+        if let Some(preamble) = preamble(&said) {
             break preamble;
         }
         if said.len() > LONGEST_PREAMBLE {
@@ -224,7 +230,8 @@ fn read_ready_line(
     Ok(preamble)
 }
 
-fn find(said: &[u8]) -> Option<Preamble> {
+/// What kubectl, or its guard, has said so far, as far as it decides anything; pure.
+pub fn preamble(said: &[u8]) -> Option<Preamble> {
     // What stands behind the last end of line is not complete yet.
     let end = said.iter().rposition(|byte| *byte == b'\n')?;
     said[..end].split(|byte| *byte == b'\n').find_map(|line| {

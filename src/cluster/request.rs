@@ -45,6 +45,8 @@ pub enum Resource {
     Pods,
     /// Events of the core group.
     Events,
+    /// Kueue's view of a Job.
+    Workloads,
     /// The question who we are; only ever created, never stored.
     SelfSubjectReviews,
 }
@@ -78,6 +80,7 @@ impl Resource {
             Self::Jobs => ("jobs", "Job", "batch/v1"),
             Self::Pods => ("pods", "Pod", "v1"),
             Self::Events => ("events", "Event", "v1"),
+            Self::Workloads => ("workloads", "Workload", "kueue.x-k8s.io/v1beta2"),
             Self::SelfSubjectReviews => {
                 ("selfsubjectreviews", "SelfSubjectReview", "authentication.k8s.io/v1")
             }

@@ -121,8 +121,8 @@ impl Watcher {
     }
 }
 
-/// Cuts pieces into lines; what has no end yet is held.
-fn hear_lines(
+/// Cuts pieces of a stream into lines and tells what they say; what has no end yet is held. `Err` is the end of the watch.
+pub fn hear_lines(
     held: &mut Vec<u8>,
     piece: &[u8],
     hear: &mut dyn FnMut(Told) -> ControlFlow<()>,

@@ -109,7 +109,7 @@ pub fn job(live: &Value) -> JobFact {
         started_at: status["startTime"].as_str().map(str::to_owned),
         is_suspended: live["spec"]["suspend"] == true,
         earlier_pods: earlier_pods(live),
-        counted: count("failed") + count("succeeded"),
+        counted: count("failed").saturating_add(count("succeeded")),
         deadline: live["spec"]["activeDeadlineSeconds"].as_i64(),
         cancelled: compare::cancelled(live),
         secret: compare::named_secret(live),
@@ -207,7 +207,9 @@ fn category(pod: &Value, step: Step, reason: Option<&Reason>) -> Option<Category
 /// Only a container that waits, has no ID, no earlier state and no restart is one that never started: the kubelet
 /// also writes an end without an ID, for a container that it has lost.
 fn run(pod: &Value) -> RunFact {
-    let Some(run) = container(pod, Step::Run) else { return RunFact::NotShown };
+    let statuses = pod["status"]["containerStatuses"].as_array();
+    let mut runs = statuses.into_iter().flatten().filter(|one| one["name"] == Step::Run.name());
+    let Some(run) = runs.next() else { return RunFact::NotShown };
     let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
@@ -221,7 +223,9 @@ fn run(pod: &Value) -> RunFact {
         && is_empty(&run["containerID"])
         && is_empty(&run["lastState"])
         && run["restartCount"].as_u64().unwrap_or_default() == 0
-        && run["started"] != true;
+        && run["started"] != true
+        // Two of one name are not understood.
+        && runs.next().is_none();
     if never { RunFact::NeverStarted } else { RunFact::MayHaveStarted }
 }
 

@@ -3,6 +3,8 @@
 //! The Job's conditions alone decide whether it is over. Why it is as it is comes from what is most trustworthy
 //! among what is left, see [`Basis`].
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -11,7 +13,7 @@ use super::proof::{self, Proof};
 use super::report::{
     Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, Times,
 };
-use super::view::{Event, Job, Pod, State};
+use super::view::{Event, Job, Pod, State, Workload};
 use super::words::{after, quoted, seconds_between};
 use super::{failure, pending, steps};
 use crate::execution::{Reason, Step};
@@ -35,8 +37,10 @@ pub struct Situation {
     pub job: Option<Value>,
     /// The pods with its labels; nothing where they may not be read.
     pub pods: Option<Vec<Value>>,
-    /// The events about the Job and its pods.
+    /// The events about the Job and its pods, those that are gone included.
     pub events: Vec<Value>,
+    /// What Kueue says of the Job, where it does.
+    pub workload: Option<Value>,
     /// The record, a `ConfigMap` of the Job's name.
     pub record: Option<Value>,
     /// The server's clock, or the local one where it does not say.
@@ -56,11 +60,31 @@ pub(super) struct Seen<'a> {
     pub(super) pods_are_known: bool,
     /// The newest first.
     pub(super) events: &'a [Event],
+    pub(super) workload: Option<&'a Workload>,
 }
 
 impl Seen<'_> {
     pub(super) fn pod(&self) -> Option<&Pod> {
         self.pods.first()
+    }
+
+    /// How many pods are known to have started the code: those that show it, and those that are gone and of which an event
+    /// tells.
+    pub(super) fn starts(&self) -> usize {
+        self.pods.iter().filter(|pod| proof::has_run(pod)).count() + self.earlier_starts()
+    }
+
+    /// How many pods that are gone are known to have started the code.
+    pub(super) fn earlier_starts(&self) -> usize {
+        let of_run = format!("spec.containers{{{}}}", Step::Run.name());
+        let told = self.events.iter().filter(|it| it.reason == "Started" && it.part == of_run);
+        let told: BTreeSet<&str> = told.map(|event| event.about.as_str()).collect();
+        told.into_iter().filter(|uid| self.pods.iter().all(|pod| pod.uid != *uid)).count()
+    }
+
+    /// How often the queue took the Job back, as far as it says so.
+    pub(super) fn evictions(&self) -> i64 {
+        self.workload.map_or(0, |workload| workload.evictions)
     }
 
     /// The newest event about an object with one of these reasons.
@@ -111,10 +135,17 @@ pub fn derive(situation: &Situation) -> Status {
     let mut events: Vec<Event> =
         situation.events.iter().rev().take(MOST_EVENTS).map(Event::read).collect();
     events.sort_by_key(|event| std::cmp::Reverse(event.last));
-    let seen =
-        Seen { job: &job, pods: &pods, pods_are_known: situation.pods.is_some(), events: &events };
+    let workload = situation.workload.as_ref().map(Workload::read);
+    let seen = Seen {
+        job: &job,
+        pods: &pods,
+        pods_are_known: situation.pods.is_some(),
+        events: &events,
+        workload: workload.as_ref(),
+    };
     let (phase, diagnosis) = verdict(&seen);
-    let proof = proof::of(object, situation.pods.as_deref(), &pods, phase, diagnosis.category);
+    let proof =
+        proof::of(object, situation.pods.as_deref(), seen.starts() > 0, phase, diagnosis.category);
     present(situation, &seen, phase, proof.offer(diagnosis), proof)
 }
 
@@ -122,7 +153,7 @@ pub fn derive(situation: &Situation) -> Status {
 pub(super) fn brief(job: &Job, mut pods: Vec<Pod>, pods_are_known: bool) -> (Phase, Diagnosis) {
     pods.retain(|pod| pod.owner.is_empty() || pod.owner == job.uid);
     pods.sort_by(|one, other| (other.created, &other.name).cmp(&(one.created, &one.name)));
-    verdict(&Seen { job, pods: &pods, pods_are_known, events: &[] })
+    verdict(&Seen { job, pods: &pods, pods_are_known, events: &[], workload: None })
 }
 
 fn verdict(seen: &Seen<'_>) -> (Phase, Diagnosis) {
@@ -235,9 +266,14 @@ fn identity(job: &Job) -> Identity {
 fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> {
     let job = seen.job;
     let mut remarks = Vec::new();
-    let runs = seen.pods.iter().filter(|pod| proof::has_run(pod)).count();
+    let (runs, evictions) = (seen.starts(), seen.evictions());
     if runs > 1 {
         remarks.push(format!("the code was started in {runs} pods of this Job"));
+    } else if evictions > 0 && seen.earlier_starts() == 0 {
+        let times = if evictions == 1 { "once".to_owned() } else { format!("{evictions} times") };
+        remarks.push(format!(
+            "the queue took it back {times} after it had admitted it; its code may have been started each time"
+        ));
     } else if seen.pods.len() > 1 {
         remarks.push(format!("this Job has had {} pods; the newest is shown", seen.pods.len()));
     }

@@ -2,6 +2,7 @@
 
 use super::category::Category;
 use super::derive::{Seen, diagnosis, reason_of};
+use super::proof::has_run;
 use super::report::{Basis, Diagnosis, Phase};
 use super::view::{Pod, State};
 use super::words::{cause, missing, quoted, scheduler};
@@ -10,25 +11,18 @@ use crate::execution::{self, Step};
 use crate::render::names;
 
 pub(super) fn diagnose(seen: &Seen<'_>) -> (Phase, Diagnosis) {
-    let live = seen.pods.iter().filter(|pod| !pod.has_ended() && has_started_code(pod)).count();
     if seen.job.is_suspended {
         return (Phase::Queued, queued(seen));
     }
     let Some(pod) = seen.pod() else { return without_pod(seen) };
     let (phase, found) = of_pod(seen, pod);
-    let started = seen.pods.iter().filter(|pod| has_started_code(pod)).count();
-    if started > 1 && live > 0 {
+    let started = seen.starts();
+    if started > 1 && seen.pods.iter().any(|pod| !pod.has_ended() && has_run(pod)) {
         let sentence =
             format!("the code was started in {started} pods of this Job; {}", found.sentence);
         return (phase, diagnosis(Category::RUN_MORE_THAN_ONCE, sentence, Basis::Container));
     }
     (phase, found)
-}
-
-fn has_started_code(pod: &Pod) -> bool {
-    pod.container(Step::Run.name()).is_some_and(|run| {
-        run.has_id || matches!(run.state, State::Running { .. } | State::Terminated { .. })
-    })
 }
 
 fn queued(seen: &Seen<'_>) -> Diagnosis {
@@ -45,13 +39,32 @@ fn queued(seen: &Seen<'_>) -> Diagnosis {
         job.conditions.iter().any(|it| it.kind == "Suspended" && it.reason == "JobSuspended")
             && (!seen.pods.is_empty()
                 || job.ended_pods > 0
+                || job.may_have_had_other_pods()
                 || seen.event(&job.uid, &["SuccessfulCreate", "Resumed"]).is_some());
-    if was_started {
-        let sentence = format!("the queue `{queue}` took the Job back after it had started");
-        return diagnosis(Category::REQUEUED, sentence, Basis::Job);
+    if was_started || seen.evictions() > 0 {
+        let what = match seen.starts() {
+            0 => format!("the queue `{queue}` took the Job back after it had started"),
+            _ => format!("the queue `{queue}` took the Job back after its code had been started"),
+        };
+        return of_queue(Category::REQUEUED, what, seen, "Evicted", true);
     }
-    let sentence = format!("the Job waits for the queue `{queue}` to admit it");
-    diagnosis(Category::QUEUED, sentence, Basis::Job)
+    let what = format!("the Job waits for the queue `{queue}` to admit it");
+    of_queue(Category::QUEUED, what, seen, "QuotaReserved", false)
+}
+
+/// With the queue's own words, where it says some.
+fn of_queue(
+    category: Category,
+    what: String,
+    seen: &Seen<'_>,
+    condition: &str,
+    is_true: bool,
+) -> Diagnosis {
+    let said = seen.workload.and_then(|workload| workload.condition(condition, is_true));
+    match said.map(|condition| quoted(&condition.message)).filter(|words| !words.is_empty()) {
+        Some(words) => diagnosis(category, format!("{what}: {words}"), Basis::Queue),
+        None => diagnosis(category, what, Basis::Job),
+    }
 }
 
 fn without_pod(seen: &Seen<'_>) -> (Phase, Diagnosis) {

@@ -28,16 +28,16 @@ pub(super) fn has_run(pod: &Pod) -> bool {
     pod.container(Step::Run.name()).is_some_and(is_made)
 }
 
-/// Judges a Job, the pods that were read with it and what is said of it.
+/// Judges a Job, the pods that were read with it, whether anything tells of a start, and what is said of it.
 pub(super) fn of(
     object: &Value,
     objects: Option<&[Value]>,
-    pods: &[Pod],
+    has_started: bool,
     phase: Phase,
     category: Category,
 ) -> Proof {
     let proof = |run_started, frees| Proof { run_started, frees };
-    if pods.iter().any(has_run) {
+    if has_started {
         return proof(RunStarted::Yes, false);
     }
     // Nobody knows of pods that may not be read, nor of one whose node no longer tells what became of it.

@@ -9,7 +9,7 @@ use super::derive::{Situation, derive};
 use super::report::{Basis, Phase, Status};
 use crate::clock::Clock;
 use crate::cluster::{self, Answer, Outcome, Request, Resource, Unknown};
-use crate::render::names::RESULT_IDENTITY;
+use crate::render::names::{QUEUE_LABEL, RESULT_IDENTITY};
 use crate::submit::Api;
 
 /// The most pods read of one Job; more than two are rare.
@@ -17,6 +17,12 @@ const MOST_PODS: u32 = 50;
 
 /// The most events read of one object.
 const MOST_EVENTS: u32 = 100;
+
+/// The most pods that are gone and whose events are read.
+const MOST_EARLIER_PODS: usize = 5;
+
+/// Kueue's label on a `Workload`: the UID of the Job that it is about.
+const JOB_UID_LABEL: &str = "kueue.x-k8s.io/job-uid";
 
 /// What every Job's name begins with.
 pub const NAME_PREFIX: &str = "prediction-";
@@ -83,14 +89,48 @@ pub fn read(
     let reader = Reader { api, limit };
     let mut situation = reader.objects(target, clock.now())?;
     let first = derive(&situation);
-    if wants_events(&first) {
-        let uids = first.job_uid.iter().chain(first.pod.as_ref().map(|pod| &pod.uid));
-        for uid in uids.filter(|uid| is_uid(uid)) {
-            situation.events.extend(reader.events(uid));
-        }
-        return Ok(derive(&situation));
+    let is_queued = situation.job.as_ref().is_some_and(names_queue);
+    if !is_queued && !wants_events(&first) {
+        return Ok(first);
     }
-    Ok(first)
+    let uids = first.job_uid.iter().chain(first.pod.as_ref().map(|pod| &pod.uid));
+    for uid in uids.filter(|uid| is_uid(uid)) {
+        situation.events.extend(reader.events(uid));
+    }
+    if let Some(uid) = first.job_uid.as_deref().filter(|uid| is_queued && is_uid(uid)) {
+        situation.workload = reader.workload(uid);
+        for pod in earlier_pods(&situation) {
+            situation.events.extend(reader.events_of_pod(&pod));
+        }
+    }
+    Ok(derive(&situation))
+}
+
+fn names_queue(job: &Value) -> bool {
+    job.pointer("/metadata/labels").and_then(|labels| labels.get(QUEUE_LABEL)).is_some()
+}
+
+/// The pods that the Job's controller says to have made and that are not there any more, the newest first.
+///
+/// A queue that takes a Job back has its pod deleted, which the Job does not count; this is all that is left.
+fn earlier_pods(situation: &Situation) -> Vec<String> {
+    let made = situation.events.iter().rev().filter_map(|event| {
+        let name = event["message"].as_str()?.strip_prefix("Created pod: ")?;
+        (event["reason"] == "SuccessfulCreate" && is_pod_of(name, &situation.name)).then_some(name)
+    });
+    let is_gone = |name: &&str| {
+        let mut pods = situation.pods.iter().flatten();
+        !pods.any(|pod| pod["metadata"]["name"] == **name)
+    };
+    made.filter(is_gone).take(MOST_EARLIER_PODS).map(str::to_owned).collect()
+}
+
+/// Whether this is the name of the Job and a suffix as the server makes one: it becomes a part of a request.
+fn is_pod_of(name: &str, job: &str) -> bool {
+    let suffix = name.strip_prefix(job).and_then(|rest| rest.strip_prefix('-'));
+    suffix.is_some_and(|suffix| {
+        !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// Events are hints, and two more requests: only where the objects alone do not say enough.
@@ -144,6 +184,7 @@ impl Reader<'_> {
             job,
             pods,
             events: Vec::new(),
+            workload: None,
             record,
             now: now.unwrap_or(local),
             awaited_uid: target.uid.clone(),
@@ -162,9 +203,23 @@ impl Reader<'_> {
         }
     }
 
-    /// Events are hints: without them less is said.
     fn events(&self, uid: &str) -> Vec<Value> {
-        match self.send(self.api.requests().list_events(uid, MOST_EVENTS)) {
+        self.hints(self.api.requests().list_events(uid, MOST_EVENTS))
+    }
+
+    fn events_of_pod(&self, name: &str) -> Vec<Value> {
+        self.hints(self.api.requests().list_events_of_pod(name, MOST_EVENTS))
+    }
+
+    /// Kueue's view of a Job. Where there is no Kueue, or an older one, or it may not be read, less is said.
+    fn workload(&self, job_uid: &str) -> Option<Value> {
+        let label = format!("{JOB_UID_LABEL}={job_uid}");
+        self.hints(self.api.requests().list(Resource::Workloads, &label, 1, None)).pop()
+    }
+
+    /// Events and what a queue says are hints: without them less is said.
+    fn hints(&self, request: Request) -> Vec<Value> {
+        match self.send(request) {
             Outcome::Done(answer) => items(answer),
             Outcome::Refused(_) | Outcome::Unknown(_) => Vec::new(),
         }
@@ -187,6 +242,16 @@ pub(super) fn items(mut answer: Answer) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_pods_of_the_job_are_looked_for() {
+        let job = format!("prediction-{}", "0a".repeat(16));
+        assert!(is_pod_of(&format!("{job}-x2b4z"), &job));
+        for wrong in ["", "-", "-a,involvedObject.name=b", "-a/b", "x2b4z"] {
+            assert!(!is_pod_of(&format!("{job}{wrong}"), &job), "{wrong}");
+        }
+        assert!(!is_pod_of("other-x2b4z", &job));
+    }
 
     #[test]
     fn names_are_checked() {

@@ -91,6 +91,8 @@ pub enum Basis {
     Container,
     /// What the pod's status says.
     Pod,
+    /// What the queue says of the Job.
+    Queue,
     /// An event; events are hints.
     Event,
     /// The record of a pruned Job.

@@ -39,6 +39,8 @@ pub(super) struct Job {
     pub(super) completed: Option<Timestamp>,
     pub(super) active: i64,
     pub(super) ended_pods: i64,
+    /// How often its specification was written.
+    pub(super) generation: Option<i64>,
     pub(super) conditions: Vec<Condition>,
     /// The arguments of its containers, by their names.
     pub(super) arguments: BTreeMap<String, Vec<String>>,
@@ -102,10 +104,20 @@ pub(super) struct Pod {
     pub(super) containers: Vec<Container>,
 }
 
+/// What Kueue says of a Job.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Workload {
+    pub(super) conditions: Vec<Condition>,
+    /// How often it took the Job back after it had admitted it.
+    pub(super) evictions: i64,
+}
+
 /// An Event.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Event {
     pub(super) about: String,
+    /// The part that it is about, such as `spec.containers{run}`.
+    pub(super) part: String,
     pub(super) reason: String,
     pub(super) message: String,
     pub(super) last: Option<Timestamp>,
@@ -127,6 +139,7 @@ impl Job {
             ended_pods: number(object, "/status/succeeded")
                 .unwrap_or(0)
                 .saturating_add(number(object, "/status/failed").unwrap_or(0)),
+            generation: number(object, "/metadata/generation"),
             conditions: conditions(object),
             ..Self::default()
         };
@@ -145,6 +158,16 @@ impl Job {
     /// The condition of this type, if it is true.
     pub(super) fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.kind == kind && condition.is_true)
+    }
+
+    /// Whether a pod may have come and gone without a trace in the Job: it was suspended, its pod was deleted uncounted.
+    ///
+    /// A Job that was suspended from its beginning is started by one change of its specification, which then is of
+    /// generation 2; each further stop and start changes it again.
+    pub(super) fn may_have_had_other_pods(&self) -> bool {
+        let changes = if self.is_suspended { 1 } else { 2 };
+        self.conditions.iter().any(|condition| condition.kind == "Suspended")
+            && self.generation.is_none_or(|generation| generation > changes)
     }
 
     /// The number that a step was given as `--name=NUMBER`.
@@ -243,6 +266,19 @@ impl Container {
     }
 }
 
+impl Workload {
+    pub(super) fn read(object: &Value) -> Self {
+        let counts = items(object, "/status/schedulingStats/evictions").iter();
+        let counts = counts.filter_map(|eviction| number(eviction, "/count"));
+        Self { conditions: conditions(object), evictions: counts.fold(0, i64::saturating_add) }
+    }
+
+    /// The condition of this type, if it has this status.
+    pub(super) fn condition(&self, kind: &str, is_true: bool) -> Option<&Condition> {
+        self.conditions.iter().find(|it| it.kind == kind && it.is_true == is_true)
+    }
+}
+
 impl Event {
     pub(super) fn read(object: &Value) -> Self {
         // Old clients fill the first, new ones the others.
@@ -255,6 +291,7 @@ impl Event {
         ];
         Self {
             about: text(object, "/involvedObject/uid"),
+            part: text(object, "/involvedObject/fieldPath"),
             reason: text(object, "/reason"),
             message: text(object, "/message"),
             last: times.iter().filter_map(|pointer| time(object, pointer)).max(),
@@ -311,6 +348,40 @@ fn bounded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_start_is_the_only_one_until_the_job_was_stopped() {
+        let job = |suspend: bool, generation: Option<i64>, condition: Option<&str>| {
+            let conditions = condition
+                .map(|status| serde_json::json!([{"type": "Suspended", "status": status}]));
+            Job::read(&serde_json::json!({
+                "metadata": {"generation": generation}, "spec": {"suspend": suspend},
+                "status": {"conditions": conditions},
+            }))
+        };
+        // Never suspended, whatever else was changed.
+        assert!(!job(false, Some(5), None).may_have_had_other_pods());
+        // Suspended from its beginning, started once, and taken back.
+        assert!(!job(true, Some(1), Some("True")).may_have_had_other_pods());
+        assert!(!job(false, Some(2), Some("False")).may_have_had_other_pods());
+        assert!(job(true, Some(3), Some("True")).may_have_had_other_pods());
+        assert!(job(false, Some(4), Some("False")).may_have_had_other_pods());
+        // Suspended by hand after its start.
+        assert!(job(true, Some(2), Some("True")).may_have_had_other_pods());
+        assert!(job(true, None, Some("True")).may_have_had_other_pods());
+    }
+
+    #[test]
+    fn evictions_are_counted_and_conditions_found() {
+        let workload = Workload::read(&serde_json::json!({"status": {
+            "conditions": [{"type": "QuotaReserved", "status": "False", "message": "no room"}],
+            "schedulingStats": {"evictions": [{"reason": "Preempted", "count": 2}, {"count": 1}, {"count": "x"}]},
+        }}));
+        assert_eq!(workload.evictions, 3);
+        assert_eq!(workload.condition("QuotaReserved", false).unwrap().message, "no room");
+        assert_eq!(workload.condition("QuotaReserved", true), None);
+        assert_eq!(Workload::read(&serde_json::json!([])).evictions, 0);
+    }
 
     #[test]
     fn the_runtimes_zero_is_no_time() {

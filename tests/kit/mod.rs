@@ -4,15 +4,21 @@
 
 #![allow(dead_code, unused_imports, reason = "each test target uses its own part")]
 
+mod ended;
+mod manifests;
 mod place;
 mod policies;
 pub(crate) mod process;
+mod queue;
 mod run;
 mod sample;
 pub(crate) mod situation;
 pub(crate) mod steps;
 
+pub(crate) use ended::{PATIENCE, end, set_status};
+pub(crate) use manifests::{MANIFESTS, rules};
 pub(crate) use place::{Place, find};
+pub(crate) use queue::{QUEUE, QUEUE_GROUP};
 pub(crate) use run::{Harness, Run, command};
 pub(crate) use sample::{HARNESS_IMAGE, Sample, random_hex};
 

@@ -1,10 +1,10 @@
 //! A namespace of the shared control plane for one test, with the objects in it.
 
 use harness_test_cluster::fault::FaultProxy;
-use harness_test_cluster::{ControlPlane, Namespace, User, shared};
+use harness_test_cluster::{ADMIN_CONTEXT, ControlPlane, Namespace, User, shared};
 use serde_json::{Value, json};
 
-use super::run::Harness;
+use super::run::{Harness, command};
 use super::sample::Sample;
 
 /// One test's namespace.
@@ -50,6 +50,26 @@ impl Place {
     /// harness through this proxy.
     pub(crate) fn harness_through(&self, proxy: &FaultProxy) -> Harness {
         Harness::new(proxy.kubeconfig(), self.cluster.kubectl(), &self.namespace.name)
+    }
+
+    /// kubectl with the administrator's context, in this namespace; gives standard output.
+    #[track_caller]
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
+        self.kubectl_anywhere(&[&["-n", &self.namespace.name][..], arguments].concat())
+    }
+
+    /// The same in the namespaces that the objects or the arguments name.
+    #[track_caller]
+    pub(crate) fn kubectl_anywhere(&self, arguments: &[&str]) -> String {
+        let mut command = command(self.cluster.kubectl());
+        command
+            .arg(format!("--kubeconfig={}", self.cluster.kubeconfig().display()))
+            .args(["--context", ADMIN_CONTEXT])
+            .args(arguments);
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {stderr}");
+        String::from_utf8(output.stdout).unwrap()
     }
 
     /// The path of the collection: `jobs`, or a resource of the core group.

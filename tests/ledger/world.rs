@@ -1,15 +1,12 @@
 //! What a scheduler, a kubelet and time do to an experiment, done by hand.
 
-use std::time::Duration;
-
 use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::fault::{Action, FaultProxy, Requests};
 use harness_test_cluster::{Grant, User, until};
 use serde_json::{Value, json};
 
+pub(crate) use crate::kit::{PATIENCE, end, rules, set_status};
 use crate::kit::{Place, Sample, find};
-
-pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
 
 /// How the Job is called, after it was submitted.
 pub(crate) fn submitted(place: &Place, sample: &Sample) -> String {
@@ -17,61 +14,9 @@ pub(crate) fn submitted(place: &Place, sample: &Sample) -> String {
     created["job"]["name"].as_str().unwrap().to_owned()
 }
 
-/// The rules of a role of `manifests/cluster`.
-pub(crate) fn rules(role: &str) -> Value {
-    let path = format!("{}/manifests/cluster/role-{role}.yaml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    text.split("\n---\n")
-        .map(|document| serde_yaml::from_str::<Value>(document).unwrap())
-        .find(|document| document["kind"] == "Role")
-        .unwrap()["rules"]
-        .clone()
-}
-
 /// A user with the rules of a role of `manifests/cluster`, and no other.
 pub(crate) fn user(place: &Place, role: &str) -> User {
     place.cluster.user(&[Grant::in_namespace(&place.namespace.name, rules(role))]).unwrap()
-}
-
-/// Writes a status until no controller's write comes in between.
-#[track_caller]
-pub(crate) fn set_status(
-    place: &Place,
-    resource: &str,
-    name: &str,
-    change: impl Fn(&Value) -> Value,
-) {
-    let mut last = (0, Value::Null);
-    let done = until(PATIENCE, || {
-        let mut object = place.get(resource, name);
-        object["status"] = change(&object);
-        let path = format!("{}/status", place.path(resource, name));
-        last = place.cluster.admin_put(&path, &object);
-        last.0 == 200
-    });
-    assert!(done, "{last:#?}");
-}
-
-/// Ends the Job as its controller does, so many hours ago.
-#[track_caller]
-pub(crate) fn end(place: &Place, name: &str, condition: &str, hours: i64) {
-    let at = (SystemClock.now() - jiff::SignedDuration::from_hours(hours)).to_string();
-    let at = format!("{}Z", &at[..19]);
-    set_status(place, "jobs", name, |job| {
-        let start = match &job["status"]["startTime"] {
-            Value::Null => job["metadata"]["creationTimestamp"].clone(),
-            start => start.clone(),
-        };
-        let ready = if condition == "Complete" { "SuccessCriteriaMet" } else { "FailureTarget" };
-        let stands = |kind: &str| json!({"type": kind, "status": "True", "lastProbeTime": at, "lastTransitionTime": at});
-        let mut status =
-            json!({"startTime": start, "conditions": [stands(ready), stands(condition)]});
-        if condition == "Complete" {
-            status["completionTime"] = start;
-            status["succeeded"] = json!(1);
-        }
-        status
-    });
 }
 
 /// The Job's pod, once its controller has made it.

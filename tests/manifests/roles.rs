@@ -33,6 +33,7 @@ pub(crate) const ROLES: [(&str, Rules); 4] = [
             ("", "events", &["get", "list", "watch"]),
             ("", "pods/log", &["get"]),
             ("", "configmaps", &["get", "list"]),
+            ("kueue.x-k8s.io", "workloads", &["list"]),
         ],
     ),
     (
@@ -43,6 +44,7 @@ pub(crate) const ROLES: [(&str, Rules); 4] = [
             ("", "events", &["get", "list", "watch"]),
             ("", "pods/log", &["get"]),
             ("", "configmaps", &["get", "list", "create"]),
+            ("kueue.x-k8s.io", "workloads", &["list"]),
             ("", "namespaces", &["get"]),
             ("", "secrets", &["list", "delete"]),
         ],

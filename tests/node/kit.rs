@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use harness_test_cluster::{Container, Image, Node, node, until};
+use harness_test_cluster::{Container, Image, Namespace, Node, node, until};
 use serde_json::{Value, json};
 
 use crate::common::{Harness, Place, Sample, command};
@@ -42,25 +42,21 @@ impl Kit {
         Self { node, place }
     }
 
+    /// The same in a namespace that exists, such as one of the shipped manifests.
+    pub(crate) fn elsewhere(mut self, namespace: &str) -> Self {
+        let path = format!("/api/v1/namespaces/{namespace}");
+        let (status, found) = self.node.cluster().admin_get(&path);
+        assert_eq!(status, 200, "{found:#}");
+        let uid = found["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+        self.place.namespace = Namespace { name: namespace.to_owned(), uid };
+        self
+    }
+
     /// The real harness as the administrator, with harness's image in the node's registry and the profile `node-v1`.
     pub(crate) fn harness(&self) -> Harness {
         let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/node/profiles");
         let harness = self.place.harness().env("HARNESS_PROFILES", profiles);
         harness.env("HARNESS_IMAGE", &harness_image().reference)
-    }
-
-    /// kubectl with the administrator's context, in this namespace.
-    pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
-        let cluster = self.node.cluster();
-        let mut command = command(cluster.kubectl());
-        command
-            .arg(format!("--kubeconfig={}", cluster.kubeconfig().display()))
-            .args(["--context", harness_test_cluster::ADMIN_CONTEXT, "-n", &self.namespace.name])
-            .args(arguments);
-        let output = command.output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "kubectl {arguments:?}: {stderr}");
-        String::from_utf8(output.stdout).unwrap()
     }
 
     /// Creates a Job of one attempt with this pod.

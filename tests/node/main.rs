@@ -11,6 +11,8 @@ mod endings;
 mod images;
 mod kit;
 mod pods;
+mod pruner;
+mod queued;
 mod secluded;
 mod situations;
 mod stores;

@@ -52,7 +52,7 @@ proptest! {
         static ALL: std::sync::OnceLock<Vec<Kept>> = std::sync::OnceLock::new();
         let all = ALL.get_or_init(self::all);
         let situation: &Situation = &all[which.index(all.len())].situation;
-        let mut document = json!({"job": situation.job, "pods": situation.pods, "events": situation.events, "record": situation.record});
+        let mut document = json!({"job": situation.job, "pods": situation.pods, "events": situation.events, "workload": situation.workload, "record": situation.record});
         let odd = odd_values();
         for (place, value) in changes {
             let mut places = Vec::new();
@@ -67,6 +67,7 @@ proptest! {
             job: document.get("job").cloned().filter(|job| !job.is_null()),
             pods: document.get("pods").and_then(list),
             events: document.get("events").and_then(list).unwrap_or_default(),
+            workload: document.get("workload").cloned().filter(|workload| !workload.is_null()),
             record: document.get("record").cloned().filter(|record| !record.is_null()),
             ..situation.clone()
         };

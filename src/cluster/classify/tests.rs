@@ -187,3 +187,15 @@ fn a_webhook_that_cannot_be_called_is_named_and_nothing_else_of_the_sentence() {
         assert!(withheld.contains("withheld") && !withheld.contains(CANARY), "{withheld}");
     }
 }
+
+#[test]
+fn an_unreachable_server_repeats_no_secret() {
+    let text = format!("proxying {CANARY}: dial tcp 127.0.0.1:1: connect: connection refused");
+    let of = |request: &Request| match classify(request, answer(500, "text/plain", text.clone())) {
+        Outcome::Unknown(unknown) if unknown.certainly_not_sent() => unknown.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert!(of(&requests().read_job("j1")).contains(CANARY));
+    let shown = of(&requests().create_secret("s1", b"{}".to_vec(), DryRun::No));
+    assert_eq!(shown, "kubectl does not reach the API server: connect: connection refused");
+}

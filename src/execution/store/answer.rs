@@ -9,13 +9,13 @@ use ureq::http::{HeaderMap, header};
 use super::outcome::Refusal;
 
 /// How much of an error's body is read, in bytes; S3's are about 300.
-pub(super) const LONGEST_ERROR: u64 = 8 * 1024;
+pub const LONGEST_ERROR: u64 = 8 * 1024;
 
 /// The longest wait that a store can ask for.
 const LONGEST_WAIT: u64 = 60;
 
 /// The store's error code from the header (Azure), XML (S3, OSS, GCS, COS, OBS, Azure) or JSON (GCS, others).
-pub(super) fn code(headers: &HeaderMap, body: &[u8]) -> Option<String> {
+pub fn code(headers: &HeaderMap, body: &[u8]) -> Option<String> {
     let header = headers.get("x-ms-error-code").and_then(|value| value.to_str().ok());
     header.and_then(plain).or_else(|| xml_code(body)).or_else(|| json_code(body))
 }
@@ -45,21 +45,21 @@ fn json_code(body: &[u8]) -> Option<String> {
 }
 
 /// A refusal from an answer's parts.
-pub(super) fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Refusal {
+pub fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Refusal {
     let code = code(headers, body);
     let expired = String::from_utf8_lossy(body).to_ascii_lowercase().contains("expired");
     Refusal { status, code, expired, redirect: None }
 }
 
 /// Whether another try may be answered otherwise. S3 says 400 `RequestTimeout` to a body that came too slowly.
-pub(super) fn is_transient(refusal: &Refusal) -> bool {
+pub fn is_transient(refusal: &Refusal) -> bool {
     matches!(refusal.status, 408 | 425 | 429 | 500..=599)
         || refusal.status == 400 && refusal.code.as_deref() == Some("RequestTimeout")
 }
 
 /// Whether a PUT was refused because the object exists: 412 (S3, R2, `MinIO`, GCS, Azure), 409 with a code of its own
 /// (OSS, COS, OBS, Azure), 304 (old releases of `MinIO`).
-pub(super) fn is_exists(refusal: &Refusal) -> bool {
+pub fn is_exists(refusal: &Refusal) -> bool {
     let code = refusal.code.as_deref().unwrap_or_default();
     match refusal.status {
         412 | 304 => true,
@@ -69,48 +69,55 @@ pub(super) fn is_exists(refusal: &Refusal) -> bool {
 }
 
 /// Whether two writers met, of which neither may have won: <https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>.
-pub(super) fn is_race(refusal: &Refusal) -> bool {
+pub fn is_race(refusal: &Refusal) -> bool {
     let code = refusal.code.as_deref().unwrap_or_default();
     refusal.status == 409 && ["ConditionalRequestConflict", "OperationAborted"].contains(&code)
 }
 
 /// `Retry-After` in seconds, at most a minute; a date is not taken, since whose clock it follows is unknown.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
-    let seconds: u64 = text.parse().ok()?;
+    let seconds = number(text)?;
     Some(Duration::from_secs(seconds.min(LONGEST_WAIT)))
 }
 
 /// `Content-Range: bytes START-END/TOTAL` (RFC 9110, section 14.4): start and total.
-pub(super) fn content_range(headers: &HeaderMap) -> Option<(u64, Option<u64>)> {
+pub fn content_range(headers: &HeaderMap) -> Option<(u64, Option<u64>)> {
     let text = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
     let (range, total) = text.strip_prefix("bytes ")?.split_once('/')?;
     let (start, end) = range.split_once('-')?;
-    let (start, end): (u64, u64) = (start.parse().ok()?, end.parse().ok()?);
+    let (start, end) = (number(start)?, number(end)?);
     let total = match total {
         "*" => None,
-        total => Some(total.parse().ok()?),
+        total => Some(number(total)?),
     };
     let sound = start <= end && total.is_none_or(|total: u64| end < total);
     sound.then_some((start, total))
 }
 
 /// `Content-Length`, if it is one number.
-pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
+pub fn content_length(headers: &HeaderMap) -> Option<u64> {
     let mut all = headers.get_all(header::CONTENT_LENGTH).iter();
     let first = all.next()?.to_str().ok()?;
-    if all.next().is_some() { None } else { first.trim().parse().ok() }
+    if all.next().is_some() { None } else { number(first.trim()) }
+}
+
+/// Digits and nothing else: Rust also takes a plus sign, which other readers of the same header refuse.
+fn number(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 /// A strong entity tag, which names these very bytes (RFC 9110, section 8.8.3); weak ones do not.
-pub(super) fn strong_etag(headers: &HeaderMap) -> Option<String> {
+pub fn strong_etag(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::ETAG)?.to_str().ok()?;
-    (text.len() >= 3 && text.len() <= 256 && text.starts_with('"') && text.ends_with('"'))
-        .then(|| text.to_owned())
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    // It goes back to the store in a header, where a second quotation mark would end it.
+    let is_plain = inner.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"');
+    (!inner.is_empty() && text.len() <= 256 && is_plain).then(|| text.to_owned())
 }
 
 /// `Content-Encoding` other than `identity`.
-pub(super) fn encoding(headers: &HeaderMap) -> Option<String> {
+pub fn encoding(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::CONTENT_ENCODING)?.to_str().ok()?.trim();
     (!text.eq_ignore_ascii_case("identity"))
         .then(|| plain(text).unwrap_or_else(|| "of an odd name".to_owned()))
@@ -186,17 +193,31 @@ mod tests {
         let range = |text| content_range(&headers(&[("content-range", text)]));
         assert_eq!(range("bytes 5-9/10"), Some((5, Some(10))));
         assert_eq!(range("bytes 5-9/*"), Some((5, None)));
-        for odd in ["bytes 9-5/10", "bytes 5-10/10", "bytes */10", "5-9/10", "bytes a-b/c", ""] {
+        for odd in [
+            "bytes +5-9/10",
+            "bytes 5-9/+10",
+            "bytes 9-5/10",
+            "bytes 5-10/10",
+            "bytes */10",
+            "5-9/10",
+            "bytes a-b/c",
+            "",
+        ] {
             assert_eq!(range(odd), None, "{odd}");
         }
         let wait = |text| retry_after(&headers(&[("retry-after", text)]));
         assert_eq!(wait("3"), Some(Duration::from_secs(3)));
         assert_eq!(wait("86400"), Some(Duration::from_mins(1)));
         assert_eq!(wait("-1"), None);
+        assert_eq!(wait("+1"), None);
         assert_eq!(wait("Wed, 21 Oct 2015 07:28:00 GMT"), None);
         let tag = |text| strong_etag(&headers(&[("etag", text)]));
         assert_eq!(tag("\"abc\"").unwrap(), "\"abc\"");
         assert_eq!(tag("W/\"abc\""), None);
+        for odd in ["\"a\"b\"", "\"", "\"\"", "\"a b\"", "abc"] {
+            assert_eq!(tag(odd), None, "{odd}");
+        }
+        assert_eq!(content_length(&headers(&[("content-length", "+5")])), None);
         let twice = headers(&[("content-length", "5"), ("content-length", "6")]);
         assert_eq!(content_length(&twice), None);
         assert_eq!(encoding(&headers(&[("content-encoding", "identity")])), None);

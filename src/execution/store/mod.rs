@@ -5,7 +5,7 @@
 //! ever holds a query, which is where signatures are.
 
 mod address;
-mod answer;
+pub mod answer;
 mod client;
 mod outcome;
 mod trouble;

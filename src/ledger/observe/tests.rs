@@ -74,3 +74,21 @@ fn somebody_without_a_name_is_nobody() {
     let fact = judge(&Request::ReviewSelf, answered(json!({})), "lab", "job");
     assert_eq!(fact, Fact::Who(Reading::Absent));
 }
+
+#[test]
+fn two_containers_of_one_name_are_no_proof() {
+    let waiting = json!({"name": "run", "state": {"waiting": {}}, "restartCount": 0});
+    let with = |statuses: Value| pod(&json!({"status": {"containerStatuses": statuses}})).run;
+    assert_eq!(with(json!([waiting])), RunFact::NeverStarted);
+    assert_eq!(with(json!([waiting, {"name": "publish"}])), RunFact::NeverStarted);
+    let made = json!({"name": "run", "containerID": "containerd://x", "state": {"running": {}}});
+    for statuses in [json!([waiting, made]), json!([made, waiting]), json!([waiting, waiting])] {
+        assert_eq!(with(statuses.clone()), RunFact::MayHaveStarted, "{statuses}");
+    }
+}
+
+#[test]
+fn counts_that_no_server_writes_do_not_overflow() {
+    let counted = json!({"status": {"failed": u64::MAX, "succeeded": 1}});
+    assert_eq!(job(&counted).counted, u64::MAX);
+}

@@ -13,7 +13,7 @@ categories! {
         "wait; `kubectl get workloads` shows what the queue says";
     REQUEUED = "requeued",
         "the queue took the Job back after it had started",
-        "The Job had started, and the queue suspended it again, as Kueue does to make room for others. Its pod was ended; when the queue admits it again the code starts a second time. Two results can still never be published.",
+        "The Job had started, and the queue suspended it again, as Kueue does to make room for others. Its pod was ended, and what its runner had left by then was published if it could be. When the queue admits the Job again, `stage` ends it if it finds that result; otherwise the code starts a second time. Two results can still never be published.",
         "wait, or cancel it if a second run is not wanted";
     SUSPENDED = "suspended",
         "the Job is suspended, and by no queue",

@@ -14,7 +14,7 @@ use std::{env, thread};
 use anyhow::{Context as _, Result, bail};
 use rustix::process::Pid;
 
-use crate::recipe::{CONTROL_PLANE, Module, NODE, Program, Recipe};
+use crate::recipe::{CONTROL_PLANE, Manifests, Module, NODE, Program, QUEUE, Recipe};
 use crate::supervisor::{Environment, Network, Supervisor, is_running, log_tail};
 use crate::wait;
 
@@ -39,6 +39,11 @@ impl Programs {
     /// The same for what a node needs beside the control plane: kubelet, scheduler, containerd, crane.
     pub fn obtain_for_node() -> Result<Self> {
         Self::of(&NODE)
+    }
+
+    /// The same for Kueue.
+    pub fn obtain_for_queue() -> Result<Self> {
+        Self::of(&QUEUE)
     }
 
     fn of(recipe: &Recipe) -> Result<Self> {
@@ -143,6 +148,9 @@ fn build(recipe: &Recipe, cache: &Path, key: &str, folder: &Path) -> Result<()> 
             bail!("{name} could not be built; {}", log_tail(&state, name));
         }
     }
+    if let Some(manifests) = &recipe.manifests {
+        copy_manifests(manifests, &state, &programs)?;
+    }
     fs::rename(&programs, folder)?;
     say(&format!("built in {}", progress.elapsed()));
     Ok(())
@@ -167,6 +175,28 @@ fn go_build(module: &Path, programs: &Path, program: &Program) -> Vec<String> {
     argv.extend(program.module.flags());
     argv.extend(["-o", &output, program.package].map(str::to_owned));
     argv
+}
+
+/// Copies folders of files out of a module that a build has fetched.
+fn copy_manifests(manifests: &Manifests, state: &Path, programs: &Path) -> Result<()> {
+    let output = Command::new("go")
+        .args(["list", "-mod=readonly", "-m", "-f={{.Dir}}", manifests.source])
+        .current_dir(state.join(manifests.module.name))
+        .env("GOWORK", "off")
+        .output()?;
+    if !output.status.success() {
+        bail!("`go list` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let source = PathBuf::from(String::from_utf8(output.stdout)?.trim());
+    for (name, folder) in manifests.folders {
+        fs::create_dir(programs.join(name))?;
+        for entry in fs::read_dir(source.join(folder))? {
+            let entry = entry?;
+            // Not `copy`: files of Go's cache cannot be written to, and these are removed some day.
+            fs::write(programs.join(name).join(entry.file_name()), fs::read(entry.path())?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes what builds that lost their power have left.

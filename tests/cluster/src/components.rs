@@ -1,12 +1,13 @@
 //! The parts of a control plane, where they listen and the arguments that they are started with.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
 use crate::build::Programs;
 use crate::credentials::Credentials;
+use crate::network::API_SERVICE;
 use crate::wait;
 
 /// A part of the control plane.
@@ -51,19 +52,27 @@ pub(crate) struct Ports {
     pub(crate) api_server: u16,
 }
 
+/// Chooses ports that are free on loopback now.
+pub(crate) fn free_ports<const COUNT: usize>() -> Result<[u16; COUNT]> {
+    // Below the ports that systems hand out by themselves (32768 and up on Linux), so that no outgoing
+    // connection takes the port of a part while it is stopped.
+    const FIRST: u16 = 20_000;
+    const RANGE: u16 = 12_000;
+    let offset = u16::try_from(wait::random_number() % u64::from(RANGE))?;
+    let candidates = (0..RANGE).map(|step| FIRST + (offset + step) % RANGE);
+    let free = candidates.filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
+    let ports: Vec<u16> = free.take(COUNT).collect();
+    ports.try_into().ok().context("no port from 20000 to 31999 is free on 127.0.0.1")
+}
+
 impl Ports {
-    /// Chooses ports that are free now.
     pub(crate) fn choose() -> Result<Self> {
-        // Below the ports that systems hand out by themselves (32768 and up on Linux), so that no outgoing
-        // connection takes the port of a part while it is stopped.
-        const FIRST: u16 = 20_000;
-        const COUNT: u16 = 12_000;
-        let offset = u16::try_from(wait::random_number() % u64::from(COUNT))?;
-        let candidates = (0..COUNT).map(|step| FIRST + (offset + step) % COUNT);
-        let mut free =
-            candidates.filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
-        let mut next = || free.next().context("no port from 20000 to 31999 is free on 127.0.0.1");
-        Ok(Self { etcd: next()?, etcd_peer: next()?, api_server: next()? })
+        let [etcd, etcd_peer, api_server] = free_ports()?;
+        Ok(Self { etcd, etcd_peer, api_server })
+    }
+
+    pub(crate) fn api_server(self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.api_server).into()
     }
 
     pub(crate) fn api_server_url(self) -> String {
@@ -121,7 +130,7 @@ fn api_server(
         format!("--secure-port={}", ports.api_server),
         // Without it, 1.37 refuses to start: it would have to announce a loopback address.
         "--endpoint-reconciler-type=none".to_owned(),
-        "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+        format!("--service-cluster-ip-range={API_SERVICE}/16"),
         format!("--cert-dir={}", state.display()),
         format!("--tls-cert-file={}", credentials.server_certificate.display()),
         format!("--tls-private-key-file={}", credentials.server_key.display()),

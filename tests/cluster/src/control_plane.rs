@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{self, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -158,6 +158,10 @@ impl ControlPlane {
     /// Where the API server is: `https://127.0.0.1:PORT`.
     pub fn server_url(&self) -> String {
         self.ports.api_server_url()
+    }
+
+    pub(crate) fn api_server(&self) -> SocketAddr {
+        self.ports.api_server()
     }
 
     /// The token of the administrator.

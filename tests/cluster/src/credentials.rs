@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
 
+use crate::network::API_SERVICE;
 use crate::wait;
 
 /// How many users beside the administrator a control plane knows.
@@ -121,7 +122,9 @@ fn wrong_authority() -> Result<String> {
 
 fn server() -> Result<CertificateParams> {
     let mut parameters = CertificateParams::new(vec!["localhost".to_owned()])?;
-    parameters.subject_alt_names.push(SanType::IpAddress(Ipv4Addr::LOCALHOST.into()));
+    for address in [Ipv4Addr::LOCALHOST, API_SERVICE] {
+        parameters.subject_alt_names.push(SanType::IpAddress(address.into()));
+    }
     parameters.distinguished_name.push(DnType::CommonName, "kube-apiserver");
     Ok(parameters)
 }

@@ -31,6 +31,9 @@ enum Command {
         /// With a node, in a network of its own; needs root.
         #[arg(long)]
         node: bool,
+        /// With Kueue.
+        #[arg(long)]
+        queue: bool,
     },
     /// End the one that `up --state DIR` has started, and remove its folder.
     Down {
@@ -43,6 +46,9 @@ enum Command {
         /// Those of a node too, and print a second folder.
         #[arg(long)]
         node: bool,
+        /// Kueue too, and print its folder last.
+        #[arg(long)]
+        queue: bool,
     },
 }
 
@@ -63,27 +69,35 @@ fn print_error(error: &anyhow::Error) {
 
 fn run(command: Command) -> Result<()> {
     match command {
-        Command::Up { state, node: true, .. } => up_node(state.as_deref()),
-        Command::Up { state, fsync, .. } => up(state, &Options { fsync, ..Options::default() }),
+        Command::Up { state, node: true, queue, .. } => up_node(state.as_deref(), queue),
+        Command::Up { state, fsync, queue, .. } => {
+            up(state.as_deref(), &Options { fsync, ..Options::default() }, queue)
+        }
         Command::Down { state } => end_detached(&state),
-        Command::Build { node } => build(node),
+        Command::Build { node, queue } => build(node, queue),
     }
 }
 
-fn build(node: bool) -> Result<()> {
+fn build(node: bool, queue: bool) -> Result<()> {
     let mut output = io::stdout();
     writeln!(output, "{}", Programs::obtain()?.folder().display())?;
     if node {
         writeln!(output, "{}", Programs::obtain_for_node()?.folder().display())?;
     }
+    if queue {
+        writeln!(output, "{}", Programs::obtain_for_queue()?.folder().display())?;
+    }
     Ok(())
 }
 
-fn up_node(state: Option<&Path>) -> Result<()> {
+fn up_node(state: Option<&Path>, queue: bool) -> Result<()> {
     let node = match state {
         Some(state) => Node::start_in(state)?,
         None => Node::start()?,
     };
+    if queue {
+        node.cluster().start_queue()?;
+    }
     describe(node.cluster())?;
     let mut output = io::stdout();
     // The addresses exist in there only.
@@ -97,14 +111,18 @@ fn up_node(state: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-fn up(state: Option<PathBuf>, options: &Options) -> Result<()> {
-    if let Some(state) = state {
-        let cluster = ControlPlane::start_in(options, &state)?;
-        describe(&cluster)?;
+fn up(state: Option<&Path>, options: &Options, queue: bool) -> Result<()> {
+    let cluster = match state {
+        Some(state) => ControlPlane::start_in(options, state)?,
+        None => ControlPlane::start(options)?,
+    };
+    if queue {
+        cluster.start_queue()?;
+    }
+    describe(&cluster)?;
+    if state.is_some() {
         return cluster.detach();
     }
-    let cluster = ControlPlane::start(options)?;
-    describe(&cluster)?;
     io::copy(&mut io::stdin(), &mut io::sink())?;
     Ok(())
 }

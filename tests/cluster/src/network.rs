@@ -18,6 +18,10 @@ use crate::supervisor::Supervisor;
 /// The node's own address, where pods reach servers of a test.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
+/// Where pods look for the API server: the first address of the range of services, which the server takes for itself.
+pub(crate) const API_SERVICE: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 1);
+pub(crate) const API_SERVICE_PORT: u16 = 443;
+
 /// The network of a supervisor.
 #[derive(Debug)]
 pub(crate) struct Isolated {
@@ -33,8 +37,10 @@ impl Isolated {
         let this = Self { namespace };
         this.enter()?;
         let address = format!("{ADDRESS}/24");
-        let commands: [&[&str]; 5] = [
+        let service = format!("{API_SERVICE}/32");
+        let commands: [&[&str]; 6] = [
             &["link", "set", "lo", "up"],
+            &["address", "add", &service, "dev", "lo"],
             // Not every kernel has devices of the kind `dummy`; pods bring the need for bridges anyway.
             &["link", "add", "node0", "type", "bridge"],
             &["address", "add", &address, "dev", "node0"],

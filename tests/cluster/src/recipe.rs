@@ -14,6 +14,18 @@ pub(crate) struct Recipe {
     pub(crate) modules: &'static [&'static Module],
     /// The quickest first.
     pub(crate) programs: &'static [Program],
+    /// What is kept beside the programs of the Go module that they are of: a name, and where it lies in there.
+    pub(crate) manifests: Option<Manifests>,
+}
+
+/// Files of a Go module.
+pub(crate) struct Manifests {
+    /// The module that requires it.
+    pub(crate) module: &'static Module,
+    /// Its path.
+    pub(crate) source: &'static str,
+    /// Names in the cache, and folders in the module.
+    pub(crate) folders: &'static [(&'static str, &'static str)],
 }
 
 /// A Go module whose files lie in this crate.
@@ -57,6 +69,15 @@ static CONTAINERD: Module = Module {
     tags: "no_btrfs,no_devmapper,no_zfs",
     stamped: false,
 };
+static KUEUE: Module = Module {
+    name: "kueue",
+    files: &[
+        ("go.mod", include_str!("../go/kueue/go.mod")),
+        ("go.sum", include_str!("../go/kueue/go.sum")),
+    ],
+    tags: "",
+    stamped: false,
+};
 static CRANE: Module = Module {
     name: "crane",
     files: &[
@@ -92,6 +113,23 @@ pub(crate) static CONTROL_PLANE: Recipe = Recipe {
             "k8s.io/kubernetes/cmd/kube-controller-manager",
         ),
     ],
+    manifests: None,
+};
+
+/// Kueue, with the definitions of its kinds and its webhooks.
+pub(crate) static QUEUE: Recipe = Recipe {
+    title: "Kueue",
+    minutes: 3,
+    modules: &[&KUEUE],
+    programs: &[program("kueue", &KUEUE, "sigs.k8s.io/kueue/cmd/kueue")],
+    manifests: Some(Manifests {
+        module: &KUEUE,
+        source: "sigs.k8s.io/kueue",
+        folders: &[
+            ("crd", "config/components/crd/bases"),
+            ("webhook", "config/components/webhook"),
+        ],
+    }),
 };
 
 /// What turns a machine into a node, and what makes and serves its images.
@@ -128,6 +166,7 @@ pub(crate) static NODE: Recipe = Recipe {
         program("kube-scheduler", &KUBERNETES, "k8s.io/kubernetes/cmd/kube-scheduler"),
         program("kubelet", &KUBERNETES, "k8s.io/kubernetes/cmd/kubelet"),
     ],
+    manifests: None,
 };
 
 impl Recipe {
@@ -151,6 +190,10 @@ impl Recipe {
         for program in self.programs {
             add(program.name.as_bytes());
             add(program.package.as_bytes());
+        }
+        for (name, folder) in self.manifests.iter().flat_map(|manifests| manifests.folders) {
+            add(name.as_bytes());
+            add(folder.as_bytes());
         }
         hash.finalize()[..10].iter().fold(String::new(), |mut key, byte| {
             let _ = write!(key, "{byte:02x}");
@@ -212,7 +255,9 @@ mod tests {
 
     #[test]
     fn every_program_is_a_tool_of_its_module() {
-        for program in CONTROL_PLANE.programs.iter().chain(NODE.programs) {
+        for program in
+            [&CONTROL_PLANE, &NODE, &QUEUE].into_iter().flat_map(|recipe| recipe.programs)
+        {
             let (_, go_mod) = program.module.files[0];
             let tool = |line: &str| line.trim().trim_start_matches("tool ") == program.package;
             let main = format!("{}/main.go", program.name);

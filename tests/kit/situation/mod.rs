@@ -88,6 +88,7 @@ pub(crate) fn situation(objects: &Value) -> Situation {
         job: some("job"),
         pods: objects["pods"].as_array().cloned(),
         events: objects["events"].as_array().cloned().unwrap_or_default(),
+        workload: some("workload"),
         record: some("record"),
         now: text("now").expect("a situation has a time").parse::<Timestamp>().unwrap(),
         awaited_uid: text("awaited_uid"),

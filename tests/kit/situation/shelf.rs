@@ -90,7 +90,7 @@ impl Api for Shelf<'_> {
     }
 
     fn send(&self, request: &Request) -> Outcome {
-        let Situation { name, job, pods, events, record, .. } = self.situation;
+        let Situation { name, job, pods, events, workload, record, .. } = self.situation;
         let (_, asked) = request.path.split_once("/namespaces/research/").unwrap();
         let (resource, one) = asked.split_once('/').unwrap_or((asked, ""));
         assert!(one.is_empty() || one == name, "{}", request.path);
@@ -110,12 +110,20 @@ impl Api for Shelf<'_> {
             },
             ("events", true) => {
                 let selector = request.query.iter().find(|(key, _)| *key == "fieldSelector");
-                let uid = selector.and_then(|(_, it)| it.strip_prefix("involvedObject.uid="));
-                self.items(events.iter().filter(|event| {
-                    event["involvedObject"]["uid"].as_str().is_some_and(|about| uid == Some(about))
-                }))
+                let wanted = selector.map(|(_, it)| it.as_str()).unwrap_or_default();
+                self.items(events.iter().filter(|event| is_about(event, wanted)))
             }
+            ("workloads", true) => self.items(workload),
             _ => panic!("nobody asks for {}", request.path),
         }
     }
+}
+
+/// Whether a field selector finds the event.
+fn is_about(event: &Value, selector: &str) -> bool {
+    selector.split(',').all(|term| {
+        let (field, wanted) = term.split_once('=').expect("a selector of equal fields");
+        let pointer = format!("/{}", field.replace('.', "/"));
+        event.pointer(&pointer).and_then(Value::as_str) == Some(wanted)
+    })
 }

@@ -38,9 +38,11 @@ impl Witness<'_> {
 
     /// Since when something of this kind may have changed unseen.
     fn since(&self, resource: Resource) -> usize {
-        // Job and Secret are read side by side.
-        let is_observed = matches!(resource, Resource::Jobs | Resource::Secrets);
-        if is_observed { self.window.job } else { self.window.action }
+        match resource {
+            Resource::Jobs => self.window.job,
+            Resource::Secrets => self.window.secret,
+            _ => self.window.action,
+        }
     }
 
     /// Whether an object with this UID stood at some time since it was last asked for.

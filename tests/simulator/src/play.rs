@@ -54,6 +54,8 @@ pub struct Window {
     pub action: usize,
     /// Its last action that read a Job: what is read after it, the record, can only have come, never gone.
     pub job: usize,
+    /// Its last action that read a Secret.
+    pub secret: usize,
 }
 
 /// A change on its way.
@@ -217,8 +219,12 @@ impl Director {
                 let mut windows = self.shared.windows.lock().expect("nobody panics with it");
                 let window = windows.entry(who).or_default();
                 window.action = happened;
-                if requests.iter().any(reads_job) {
+                let reads = |kind| requests.iter().any(|request| reads(request, kind));
+                if reads(Resource::Jobs) {
                     window.job = happened;
+                }
+                if reads(Resource::Secrets) {
+                    window.secret = happened;
                 }
                 drop(windows);
                 process.sent = self.shared.stage.now();
@@ -530,8 +536,8 @@ impl Drop for Director {
     }
 }
 
-fn reads_job(request: &Request) -> bool {
-    let is_it = matches!(request.expected, Expected::Object { resource: Resource::Jobs, .. });
+fn reads(request: &Request, kind: Resource) -> bool {
+    let is_it = matches!(request.expected, Expected::Object { resource, .. } if resource == kind);
     is_it && request.method == Method::Get
 }
 

@@ -10,6 +10,7 @@ mod container;
 mod image;
 mod names;
 mod python;
+mod relay;
 mod requirements;
 mod settings;
 mod slow;
@@ -30,6 +31,7 @@ use rustix::process::Pid;
 pub use container::Container;
 pub use image::{Image, ImageBuilder};
 pub use names::Names;
+pub use relay::Relay;
 pub(crate) use requirements::path as program_path;
 pub use settings::REGISTRY;
 pub use slow::SlowRegistry;
@@ -41,6 +43,7 @@ use crate::components::Options;
 use crate::control_plane::ControlPlane;
 use crate::credentials::NODE;
 use crate::kubeconfig::Kubeconfig;
+use crate::network::{API_SERVICE, API_SERVICE_PORT};
 use crate::supervisor::{SCRIPT, Supervisor, log_tail};
 use crate::wait;
 
@@ -242,6 +245,12 @@ impl Node {
     /// Lets pods find every name below `.test` at [`ADDRESS`](crate::ADDRESS), until the result is dropped.
     pub fn serve_names(&self) -> Result<Names> {
         Names::serve(self)
+    }
+
+    /// Lets pods reach the API server at its service's address, as kube-proxy does, until the result is dropped.
+    pub fn serve_api_server(&self) -> Result<Relay> {
+        let address = (API_SERVICE, API_SERVICE_PORT).into();
+        Relay::start(self, address, self.control_plane.api_server(), Duration::ZERO)
     }
 
     /// Lets the node run on after this process, until [`end_detached`](crate::end_detached) is called with its folder.
