@@ -16,7 +16,7 @@ use serde_json::Value;
 
 /// No more locked packages than this, of all targets and with those of the tests. Whoever raises it says in the
 /// commit which dependency was worth it.
-const MOST_LOCKED_PACKAGES: usize = 300;
+const MOST_LOCKED_PACKAGES: usize = 310;
 
 /// Pages whose claims name the tests that show them, as `target::name`.
 const CLAIMS: [&str; 1] = ["docs/security.md"];

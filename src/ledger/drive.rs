@@ -14,7 +14,7 @@ use crate::execution::Step;
 use crate::render::names::{
     ATTEMPT_ID, CANCELLED_AT, CANCELLED_BY, IMAGE, MANAGED_BY, MISSION_ID, RESULT_IDENTITY,
 };
-use crate::submit::api::{Api, send_side_by_side, wait};
+use crate::submit::api::{Api, wait};
 use crate::submit::record::{KEY, Record};
 
 /// What one experiment's command ended with, and what else came to light.
@@ -107,7 +107,7 @@ impl Driver<'_> {
     fn send(&mut self, requests: &[Request]) -> Vec<Outcome> {
         let prepared: Vec<cluster::Request> =
             requests.iter().map(|request| self.prepare(request)).collect();
-        let outcomes = send_side_by_side(self.api, &prepared);
+        let outcomes = self.api.send_side_by_side(&prepared);
         // The earliest of them: a retention must have passed by what every answer says.
         self.server = outcomes.iter().filter_map(Outcome::date).min().or(self.server);
         for warning in outcomes.iter().flat_map(Outcome::warnings) {
@@ -168,7 +168,11 @@ impl Driver<'_> {
                 requests.create_config_map(self.name, body, DryRun::No)
             }
             Request::DeleteSecret { name, uid: which } => requests.delete_secret(name, &uid(which)),
-            Request::DeleteJob { uid: which, .. } => requests.delete_job(self.name, &uid(which)),
+            Request::DeleteJob { uid, resource_version, .. } => {
+                let preconditions =
+                    Preconditions { uid: uid.clone(), resource_version: resource_version.clone() };
+                requests.delete_job(self.name, &preconditions)
+            }
         }
     }
 }

@@ -105,7 +105,8 @@ pub fn unbound_for_good(pod: &PodFact) -> bool {
     pod.is_terminating && !pod.is_bound && pod.run != RunFact::MayHaveStarted
 }
 
-fn traceable(job: &JobFact) -> Result<(), Doubtful> {
+/// Whether every pod that the Job ever had has left a trace in it.
+pub fn traceable(job: &JobFact) -> Result<(), Doubtful> {
     match job.earlier_pods {
         None => Ok(()),
         Some(Earlier::Suspended) => {

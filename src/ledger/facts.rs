@@ -8,7 +8,7 @@ pub use crate::submit::facts::{Doubt, Effect, Moment, Reading, Refusal};
 use crate::submit::record::Record;
 
 /// A Job of harness, as far as ending it depends on it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobFact {
     /// Its name.
     pub name: String,
@@ -39,7 +39,7 @@ pub struct JobFact {
 }
 
 /// Why a Job may have had a pod that it no longer counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Earlier {
     /// It was suspended after it had been started, or may have been.
     Suspended,
@@ -48,7 +48,7 @@ pub enum Earlier {
 }
 
 /// The identities of an experiment, 64 digits each.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// Of the result object.
     pub result: String,
@@ -58,7 +58,7 @@ pub struct Identity {
 
 /// A pod of the Job.
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact of the API")]
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PodFact {
     /// Its name.
     pub name: String,
@@ -89,7 +89,7 @@ pub struct PodFact {
 }
 
 /// What a pod shows of its `run` container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunFact {
     /// Nothing: there is no status of it.
     NotShown,
@@ -100,7 +100,7 @@ pub enum RunFact {
 }
 
 /// A Secret of harness.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SecretFact {
     /// Its name.
     pub name: String,
@@ -113,7 +113,7 @@ pub struct SecretFact {
 }
 
 /// The record under the Job's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RecordFact {
     /// What it says, or what keeps it from being read.
     pub record: Result<Record, String>,
@@ -122,7 +122,7 @@ pub struct RecordFact {
 }
 
 /// One answer, judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Fact {
     /// The UID of the namespace.
     Namespace(Reading<String>),

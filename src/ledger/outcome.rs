@@ -152,7 +152,7 @@ impl LedgerOutcome {
                 "The name is wrong, or context or namespace are, or the experiment was released, which leaves nothing. `harness prediction dispatch list` shows what there is. Exit code 9."
             }
             Self::Conflict => {
-                "A Job that harness did not make, or one whose name, label and digests do not agree; or a record of another Job. Nothing was removed, and nothing will be until somebody finds out who made it so. Exit code 4."
+                "A Job that harness did not make, or one whose name, label and digests do not agree; or a record of another Job. Nothing was removed, and nothing will be until somebody finds out who made it so; of a Job that arrived after its experiment was pruned, docs/ledger.md says what to look at before it is deleted. Exit code 4."
             }
             Self::Refused => {
                 "The API server refused a request: a role without the right, an admission policy, a quota. The receipt holds its sentence. What had been done before stands, and the same command again goes on from there. Exit code 5."

@@ -199,11 +199,23 @@ fn wording(
                 .to_owned(),
             None,
         ),
-        Ending::NotReleased(why) => (
-            Of::NotReleased,
-            format!("it is not proven that it never ran: {why}; nothing was removed"),
-            NEW_ATTEMPT,
-        ),
+        Ending::NotReleased(why) => {
+            let gone = (conclusion.secrets.as_slice(), conclusion.unclear.as_slice());
+            let what_remains = match (&conclusion.record, gone) {
+                (Some(_), _) => "its record stands",
+                (None, ([], [])) => "nothing was removed",
+                (None, ([], _)) => {
+                    "the removal of its Secrets was not answered and may still come; submitting it again creates its \
+                     Secret anew"
+                }
+                (None, _) => "its Secrets are gone; submitting it again creates its Secret anew",
+            };
+            (
+                Of::NotReleased,
+                format!("it is not proven that it never ran: {why}; {what_remains}"),
+                NEW_ATTEMPT,
+            )
+        }
         Ending::Pruned => (
             Of::Pruned,
             format!(

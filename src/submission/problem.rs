@@ -9,7 +9,7 @@ use std::fmt;
 ///
 /// A code is declared beside the rule that it belongs to; [`crate::submission::problem`] only knows
 /// its shape. Names are kebab-case, never reused and never renamed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Code {
     /// The stable name, such as `image-not-pinned`.
     pub name: &'static str,
@@ -28,7 +28,7 @@ impl fmt::Display for Code {
 /// What is wrong with one value, before it is known where the value stands.
 ///
 /// The three texts are lower-case fragments without a final period.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fault {
     /// The kind of problem.
     pub code: &'static Code,
@@ -58,7 +58,7 @@ impl Fault {
 }
 
 /// A place in the input text; both counts start at 1, columns count characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Line, from 1.
     pub line: u32,
@@ -67,7 +67,7 @@ pub struct Position {
 }
 
 /// A [`Fault`] and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// What is wrong.
     pub fault: Fault,

@@ -12,6 +12,19 @@ pub trait Api: Sync {
     fn requests(&self) -> &Requests;
     /// Sends one request, once.
     fn send(&self, request: &cluster::Request) -> Outcome;
+
+    /// Sends the requests at the same time, each once; the answers come back in the order of the requests.
+    fn send_side_by_side(&self, requests: &[cluster::Request]) -> Vec<Outcome> {
+        let Some((first, others)) = requests.split_first() else { return Vec::new() };
+        std::thread::scope(|scope| {
+            let others: Vec<_> =
+                others.iter().map(|request| scope.spawn(|| self.send(request))).collect();
+            let first = self.send(first);
+            let others =
+                others.into_iter().map(|other| other.join().expect("sending does not panic"));
+            std::iter::once(first).chain(others).collect()
+        })
+    }
 }
 
 impl Api for cluster::Connection {
@@ -40,16 +53,4 @@ pub fn wait(clock: &dyn Clock, after: Duration, stop: &AtomicBool) -> bool {
         }
         clock.sleep(left.min(NAP));
     }
-}
-
-/// Sends the requests at the same time, each once; the answers come back in the order of the requests.
-pub fn send_side_by_side(api: &dyn Api, requests: &[cluster::Request]) -> Vec<Outcome> {
-    let Some((first, others)) = requests.split_first() else { return Vec::new() };
-    std::thread::scope(|scope| {
-        let others: Vec<_> =
-            others.iter().map(|request| scope.spawn(|| api.send(request))).collect();
-        let first = api.send(first);
-        let others = others.into_iter().map(|other| other.join().expect("sending does not panic"));
-        std::iter::once(first).chain(others).collect()
-    })
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 
-use super::api::{Api, send_side_by_side, wait};
+use super::api::{Api, wait};
 use super::ending::Conclusion;
 use super::facts::Moment;
 use super::observe;
@@ -75,7 +75,7 @@ impl Driver<'_> {
     fn send(&mut self, requests: &[Request]) -> Vec<Outcome> {
         let prepared: Vec<cluster::Request> =
             requests.iter().map(|request| self.prepare(request)).collect();
-        let outcomes = send_side_by_side(self.api, &prepared);
+        let outcomes = self.api.send_side_by_side(&prepared);
         for outcome in &outcomes {
             self.note(outcome);
         }

@@ -4,7 +4,7 @@ use super::facts::{Doubt, DriftFact, JobFact, RecordFact, Refusal};
 use crate::submission::Problem;
 
 /// What is known at the end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Conclusion {
     /// How it ended.
     pub ending: Ending,
@@ -17,7 +17,7 @@ pub struct Conclusion {
 }
 
 /// How a submission ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// This process created the Job.
     Created(JobFact),
@@ -57,7 +57,7 @@ pub enum Ending {
 }
 
 /// What stands in the way under our name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Conflict {
     /// Another experiment's Job, or one that harness did not make.
     ForeignJob(JobFact, Vec<String>),
@@ -74,7 +74,7 @@ pub enum Conflict {
 }
 
 /// Why the cluster said no.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Obstacle {
     /// The API server refused a request.
     Refusal {
@@ -99,7 +99,7 @@ pub enum Obstacle {
 }
 
 /// What is known about our Secret at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SecretState {
     /// Nothing is known.
     Unknown,
@@ -114,7 +114,7 @@ pub enum SecretState {
 }
 
 /// What happened on the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Remark {
     /// A create of the Job was sent and its answer never came; the Job that stands may be its.
     AnswerLost,

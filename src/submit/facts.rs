@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 /// A point in time by three clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Moment {
     /// The boot-time clock, which also counts while the machine is suspended.
     pub boot: Duration,
@@ -26,7 +26,7 @@ impl Moment {
 }
 
 /// What a read of one name showed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reading<T> {
     /// The server proved that there is no such object.
     Absent,
@@ -39,7 +39,7 @@ pub enum Reading<T> {
 }
 
 /// How a create, a rehearsal or a delete ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Effect<T> {
     /// Done, and verified from the answer.
     Done(T),
@@ -50,7 +50,7 @@ pub enum Effect<T> {
 }
 
 /// The server's no.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Refusal {
     /// HTTP status, 400 to 499.
     pub code: u16,
@@ -81,7 +81,7 @@ impl Refusal {
 }
 
 /// Why an outcome is unknown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Doubt {
     /// In words, without anything secret.
     pub why: String,
@@ -92,14 +92,14 @@ pub struct Doubt {
 }
 
 /// The namespace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NamespaceFact {
     /// Its UID.
     pub uid: String,
 }
 
 /// The Job under our name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobFact {
     /// Its UID.
     pub uid: String,
@@ -118,7 +118,7 @@ pub struct JobFact {
 }
 
 /// One harmless difference.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DriftFact {
     /// Where.
     pub path: String,
@@ -127,7 +127,7 @@ pub struct DriftFact {
 }
 
 /// How a Job ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Finished {
     /// Condition `Complete`.
     Succeeded,
@@ -136,7 +136,7 @@ pub enum Finished {
 }
 
 /// What a Job under our name is to us.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum JobVerdict {
     /// The same experiment, unchanged where it matters.
     Same,
@@ -156,7 +156,7 @@ pub enum JobVerdict {
 }
 
 /// The Secret under our name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SecretFact {
     /// Its UID.
     pub uid: String,
@@ -165,7 +165,7 @@ pub struct SecretFact {
 }
 
 /// What a Secret under our name is to us.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SecretVerdict {
     /// Byte for byte what we render, and immutable.
     Same,
@@ -176,7 +176,7 @@ pub enum SecretVerdict {
 }
 
 /// The record of an experiment whose Job was pruned.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RecordFact {
     /// Whether it records this very submission; else the paths that differ.
     pub differences: Vec<String>,
@@ -189,7 +189,7 @@ pub struct RecordFact {
 }
 
 /// One answer, judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Fact {
     /// Of reading the namespace.
     Namespace(Reading<NamespaceFact>),

@@ -12,7 +12,7 @@ pub const KEY: &str = "record.json";
 pub const SCHEMA_VERSION: &str = "prediction_record.v1";
 
 /// What is kept of an experiment for ever. Field order is frozen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
     /// `prediction_record.v1`.

@@ -109,6 +109,7 @@ impl Protocol {
             job: self.job,
             record: self.record,
             secrets: self.secrets,
+            unclear: self.unclear.into_iter().map(|one| one.name).collect(),
             remarks: self.remarks,
         }
     }

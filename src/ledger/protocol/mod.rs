@@ -11,7 +11,8 @@
 //! * a Job is deleted only with a [`Licence`]: its record was read back, or it is proven that it never ran;
 //! * Secrets go before the Job, so that a Job that lands late finds none and cannot run;
 //! * a Secret is deleted only if it was listed while that very Job still stood, so that it is none of a later one;
-//! * every delete names the UID, every patch the UID and the version that it was decided on;
+//! * every delete names the UID, every patch the UID and the version that it was decided on; a Job that never ran is
+//!   deleted in the version that still proves it, after its last Secret is gone;
 //! * after every effect the server is read again, and what that shows decides: so a command that was stopped at any
 //!   point, or runs twice at the same time, goes on from what is there.
 //!
@@ -38,7 +39,7 @@ use super::facts::{
 use crate::submit::record::Record;
 
 /// What bounds a protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// How many unclear answers are followed by another try.
     pub tries: u32,
@@ -53,7 +54,7 @@ impl Default for Limits {
 }
 
 /// What is to be done with an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Command {
     /// End it, and keep that it ran.
     Cancel,
@@ -72,7 +73,7 @@ pub enum Command {
 }
 
 /// Something to send. Several of one action are sent side by side.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Read the namespace.
     ReadNamespace,
@@ -137,13 +138,15 @@ pub enum Request {
     DeleteJob {
         /// The Job's UID.
         uid: String,
+        /// The Job's version, where nothing may have happened to it since it was read.
+        resource_version: Option<String>,
         /// What allows it.
         licence: Licence,
     },
 }
 
 /// What to do next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Wait, then send these side by side and come back with their facts in the same order.
     Send {
@@ -157,7 +160,7 @@ pub enum Action {
 }
 
 /// How it ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// Its end was asked for, and has not come yet.
     CancelRequested,
@@ -195,7 +198,7 @@ pub enum Ending {
 }
 
 /// What is known at the end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Conclusion {
     /// How it ended.
     pub ending: Ending,
@@ -205,14 +208,16 @@ pub struct Conclusion {
     pub job: Option<JobFact>,
     /// The record as it was last seen.
     pub record: Option<Record>,
-    /// Names of the Secrets whose removal was answered.
+    /// Names of the Secrets that this command asked to remove and that are gone.
     pub secrets: Vec<String>,
+    /// Names of the Secrets whose removal was asked for and not answered, and that stood when they were last listed.
+    pub unclear: Vec<String>,
     /// What happened on the way and is worth saying.
     pub remarks: Vec<String>,
 }
 
 /// Where a protocol stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Phase {
     /// The namespace and the Job are read.
     Look,
@@ -235,21 +240,25 @@ enum Phase {
     /// Does the very Job still stand?
     Reread(Licence, Vec<SecretFact>),
     /// Secrets are on their way out.
-    RemoveSecrets(Licence, Vec<String>),
+    RemoveSecrets(Licence, Vec<SecretFact>),
+    /// No Secret is left: does the Job still prove that it never ran?
+    LastLook(Licence),
     /// The Job is on its way out.
     RemoveJob(Licence),
     /// Is the Job gone?
     ConfirmGone(Licence),
+    /// The Job is gone: has somebody recorded it meanwhile?
+    ConfirmFree,
     /// A sweep lists the Secrets.
     SweepList,
     /// A sweep reads the Job.
     SweepLook(Vec<SecretFact>),
     /// A sweep removes Secrets.
-    SweepRemove(Vec<String>),
+    SweepRemove(Vec<SecretFact>),
 }
 
 /// The state of one experiment's protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Protocol {
     command: Command,
     limits: Limits,
@@ -265,7 +274,16 @@ pub struct Protocol {
     attempted: Option<&'static str>,
     refused: Option<Refusal>,
     secrets: Vec<String>,
+    /// Deletes of Secrets that were not answered, until a list shows that the Secret is gone.
+    unclear: Vec<Unclear>,
     remarks: Vec<String>,
+}
+
+/// A Secret whose delete was sent and not answered: it may be gone, and may still go.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Unclear {
+    name: String,
+    uid: String,
 }
 
 impl Protocol {
@@ -285,6 +303,7 @@ impl Protocol {
             attempted: None,
             refused: None,
             secrets: Vec::new(),
+            unclear: Vec::new(),
             remarks: Vec::new(),
         };
         let action = match command {
@@ -336,10 +355,14 @@ impl Protocol {
             (Phase::Reread(licence, secrets), Some(Fact::Job(job)), ..) => {
                 self.reread(licence, &secrets, job, now)
             }
-            (Phase::RemoveSecrets(licence, names), first, second, third) => {
+            (Phase::RemoveSecrets(licence, asked), first, second, third) => {
                 let facts = [first, second, third].into_iter().flatten().chain(all);
-                self.secrets_removed(licence, &names, facts, now)
+                self.secrets_removed(licence, &asked, facts, now)
             }
+            (Phase::LastLook(licence), Some(Fact::Job(job)), ..) => {
+                self.looked_last(licence, job, now)
+            }
+            (Phase::ConfirmFree, Some(Fact::Record(record)), ..) => self.is_free(record, now),
             (Phase::RemoveJob(licence), Some(Fact::Effect(effect)), ..) => {
                 self.job_answered(licence, effect)
             }
@@ -350,9 +373,9 @@ impl Protocol {
             (Phase::SweepLook(secrets), Some(Fact::Job(job)), ..) => {
                 self.sweep_looked(&secrets, job, now)
             }
-            (Phase::SweepRemove(names), first, second, third) => {
+            (Phase::SweepRemove(asked), first, second, third) => {
                 let facts = [first, second, third].into_iter().flatten().chain(all);
-                self.swept(&names, facts, now)
+                self.swept(&asked, facts, now)
             }
             (phase, ..) => unreachable!("facts that were not asked for in {phase:?}"),
         }
@@ -492,3 +515,6 @@ fn is_older(then: Timestamp, older_than: Duration, now: Timestamp) -> bool {
     let limit = jiff::SignedDuration::try_from(older_than).unwrap_or(jiff::SignedDuration::MAX);
     now.duration_since(then) >= limit
 }
+
+#[cfg(test)]
+mod tests;

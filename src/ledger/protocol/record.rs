@@ -10,10 +10,10 @@ use crate::render::compare::JobState;
 use crate::submit::record::{Record, SCHEMA_VERSION};
 
 /// What allows a Job to be deleted: only the protocol makes one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Licence(Ground);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Ground {
     Recorded,
     NeverRan,

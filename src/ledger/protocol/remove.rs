@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::end::unclear;
-use super::{Action, Command, Ending, Licence, Phase, Protocol, Request, effects, send};
-use crate::ledger::facts::{Effect, Fact, JobFact, Moment, Reading, SecretFact};
+use super::{Action, Command, Ending, Licence, Phase, Protocol, Request, Unclear, effects, send};
+use crate::ledger::evidence;
+use crate::ledger::facts::{Effect, Fact, JobFact, Moment, Reading, RecordFact, SecretFact};
 
 /// So many Secrets are deleted side by side.
 const SIDE_BY_SIDE: usize = 8;
@@ -26,11 +27,15 @@ impl Protocol {
             Err(action) => return action,
             Ok(secrets) => secrets.unwrap_or_default(),
         };
+        self.settle_unclear(&secrets);
         let Some(job) = &self.job else { return self.look(Duration::ZERO) };
+        if secrets.is_empty() && licence.is_recorded() {
+            let uid = job.uid.clone();
+            return self.remove_job(Request::DeleteJob { uid, resource_version: None, licence });
+        }
         if secrets.is_empty() {
-            let request = Request::DeleteJob { uid: job.uid.clone(), licence };
-            self.phase = Phase::RemoveJob(licence);
-            return self.attempt("deleting the Job", vec![request]);
+            self.phase = Phase::LastLook(licence);
+            return send(vec![Request::ReadJob]);
         }
         self.phase = Phase::Reread(licence, secrets);
         send(vec![Request::ReadJob])
@@ -52,6 +57,9 @@ impl Protocol {
         if let Some(action) = self.overtaken(job.as_ref()) {
             return action;
         }
+        if let Some(why) = job.as_ref().and_then(|job| no_longer_proven(licence, job)) {
+            return self.end(Ending::NotReleased(why));
+        }
         let (leaving, standing): (Vec<_>, Vec<_>) =
             secrets.iter().partition(|secret| secret.is_terminating);
         if standing.is_empty() {
@@ -65,19 +73,20 @@ impl Protocol {
                 None => self.end(Ending::Incomplete(why)),
             };
         }
-        let (names, requests) = deletes(standing.into_iter().take(SIDE_BY_SIDE));
-        self.phase = Phase::RemoveSecrets(licence, names);
+        let asked = at_once(standing);
+        let requests = deletes(&asked);
+        self.phase = Phase::RemoveSecrets(licence, asked);
         self.attempt("deleting a Secret", requests)
     }
 
     pub(super) fn secrets_removed(
         &mut self,
         licence: Licence,
-        names: &[String],
+        asked: &[SecretFact],
         facts: impl Iterator<Item = Fact>,
         now: &Moment,
     ) -> Action {
-        match self.count_removed(names, effects(facts)) {
+        match self.count_removed(asked, effects(facts)) {
             None => self.list_secrets(licence, Duration::ZERO),
             Some(doubt) => match self.delay(&doubt, now) {
                 Some(after) => self.list_secrets(licence, after),
@@ -86,19 +95,76 @@ impl Protocol {
         }
     }
 
+    /// Notes what was answered to the deletes of these Secrets; what remains unclear after it.
     pub(super) fn count_removed(
         &mut self,
-        names: &[String],
+        asked: &[SecretFact],
         effects: Vec<Effect<()>>,
     ) -> Option<crate::ledger::facts::Doubt> {
-        for (name, effect) in names.iter().zip(&effects) {
-            if *effect == Effect::Done(()) && !self.secrets.contains(name) {
-                self.secrets.push(name.clone());
+        for (secret, effect) in asked.iter().zip(&effects) {
+            match effect {
+                Effect::Done(()) => self.note_removed(&secret.name),
+                Effect::Unknown(doubt) if !doubt.certainly_not_sent => {
+                    let (name, uid) = (secret.name.clone(), secret.uid.clone());
+                    let unclear = Unclear { name, uid };
+                    if !self.unclear.contains(&unclear) {
+                        self.unclear.push(unclear);
+                    }
+                }
+                Effect::Unknown(_) | Effect::Refused(_) => {}
             }
         }
         // One that is gone is as it should be.
         let gone = |effect: &Effect<()>| matches!(effect, Effect::Refused(no) if no.code == 404);
         self.worst(effects.into_iter().filter(|effect| !gone(effect)).collect())
+    }
+
+    fn note_removed(&mut self, name: &str) {
+        if !self.secrets.iter().any(|one| one == name) {
+            self.secrets.push(name.to_owned());
+        }
+    }
+
+    /// What was asked to go without an answer, and is not listed any more, is gone.
+    pub(super) fn settle_unclear(&mut self, listed: &[SecretFact]) {
+        let stands = |one: &Unclear| listed.iter().any(|secret| secret.uid == one.uid);
+        let (standing, gone): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.unclear).into_iter().partition(stands);
+        self.unclear = standing;
+        for one in gone {
+            self.note_removed(&one.name);
+        }
+    }
+
+    /// A queue that stops and starts the Job gives it another pod, which may have run by now. Without a Secret none
+    /// can start any more, so the Job as it is read here is the proof, and it goes in no other version.
+    pub(super) fn looked_last(
+        &mut self,
+        licence: Licence,
+        reading: Reading<JobFact>,
+        now: &Moment,
+    ) -> Action {
+        let again = || vec![Request::ReadJob];
+        let job = match self.read("reading the Job", reading, again, now) {
+            Err(action) => return action,
+            Ok(job) => job,
+        };
+        if let Some(action) = self.overtaken(job.as_ref()) {
+            return action;
+        }
+        let Some(job) = job else { return self.look(Duration::ZERO) };
+        if let Some(why) = no_longer_proven(licence, &job) {
+            return self.end(Ending::NotReleased(why));
+        }
+        let (uid, version) = (job.uid, Some(job.resource_version));
+        self.remove_job(Request::DeleteJob { uid, resource_version: version, licence })
+    }
+
+    fn remove_job(&mut self, request: Request) -> Action {
+        if let Request::DeleteJob { licence, .. } = &request {
+            self.phase = Phase::RemoveJob(*licence);
+        }
+        self.attempt("deleting the Job", vec![request])
     }
 
     pub(super) fn job_answered(&mut self, licence: Licence, effect: Effect<()>) -> Action {
@@ -121,10 +187,7 @@ impl Protocol {
         };
         let Some(job) = self.job.clone() else { return self.look(Duration::ZERO) };
         match found {
-            None => {
-                let ending = self.done();
-                self.end(ending)
-            }
+            None => self.done(),
             Some(found) if found.uid != job.uid => {
                 self.remark(if licence.is_recorded() {
                     "another Job of the same name has come since: it finds no Secret and cannot run, and the record \
@@ -132,8 +195,7 @@ impl Protocol {
                 } else {
                     "the experiment was submitted again meanwhile"
                 });
-                let ending = self.done();
-                self.end(ending)
+                self.done()
             }
             Some(found) => self.still_there(licence, found, now),
         }
@@ -162,28 +224,58 @@ impl Protocol {
             return None;
         }
         self.remark("somebody else removed the Job meanwhile");
-        let ending = self.done();
-        Some(self.end(ending))
+        Some(self.done())
     }
 
-    fn done(&self) -> Ending {
+    fn done(&mut self) -> Action {
         match self.command {
-            Command::Cancel => Ending::Cancelled,
-            Command::Release => Ending::Released,
-            Command::Prune { .. } => Ending::Pruned,
-            Command::Sweep { .. } => Ending::Swept,
+            Command::Cancel => self.end(Ending::Cancelled),
+            Command::Release => {
+                self.phase = Phase::ConfirmFree;
+                send(vec![Request::ReadRecord])
+            }
+            Command::Prune { .. } => self.end(Ending::Pruned),
+            Command::Sweep { .. } => self.end(Ending::Swept),
+        }
+    }
+
+    /// A prune at the same time may have recorded the Job, and then its identity is not free.
+    pub(super) fn is_free(&mut self, reading: Reading<RecordFact>, now: &Moment) -> Action {
+        let again = || vec![Request::ReadRecord];
+        match self.read("reading the record", reading, again, now) {
+            Err(action) => action,
+            Ok(None) => self.end(Ending::Released),
+            Ok(Some(found)) => {
+                self.record = found.record.ok();
+                self.end(Ending::NotReleased(
+                    "it was recorded meanwhile, and a record is for ever".to_owned(),
+                ))
+            }
         }
     }
 }
 
-/// The requests that delete these Secrets, and their names.
-pub(super) fn deletes<'a>(
-    secrets: impl Iterator<Item = &'a SecretFact>,
-) -> (Vec<String>, Vec<Request>) {
-    secrets
-        .map(|secret| {
-            let (name, uid) = (secret.name.clone(), secret.uid.clone());
-            (name.clone(), Request::DeleteSecret { name, uid })
-        })
-        .unzip()
+/// Why a Job that was proven never to have run may have had another pod since.
+fn no_longer_proven(licence: Licence, job: &JobFact) -> Option<String> {
+    if licence.is_recorded() {
+        return None;
+    }
+    evidence::traceable(job).err().or_else(|| {
+        job.is_suspended
+            .then(|| "it was suspended meanwhile and may start at any moment".to_owned())
+    })
+}
+
+/// So many of these Secrets as are deleted side by side.
+pub(super) fn at_once(standing: Vec<&SecretFact>) -> Vec<SecretFact> {
+    standing.into_iter().take(SIDE_BY_SIDE).cloned().collect()
+}
+
+/// The requests that delete these Secrets.
+pub(super) fn deletes(asked: &[SecretFact]) -> Vec<Request> {
+    let request = |secret: &SecretFact| {
+        let (name, uid) = (secret.name.clone(), secret.uid.clone());
+        Request::DeleteSecret { name, uid }
+    };
+    asked.iter().map(request).collect()
 }

@@ -5,12 +5,9 @@ use std::time::Duration;
 
 use super::end::unclear;
 use super::prune::keeps;
-use super::remove::deletes;
+use super::remove::{at_once, deletes};
 use super::{Action, Command, Ending, Phase, Protocol, Request, effects, is_older, send};
 use crate::ledger::facts::{Fact, JobFact, Moment, Reading, SecretFact};
-
-/// So many Secrets are deleted side by side.
-const SIDE_BY_SIDE: usize = 8;
 
 impl Protocol {
     pub(super) fn sweep_list(&mut self, after: Duration) -> Action {
@@ -29,6 +26,7 @@ impl Protocol {
             Err(action) => return action,
             Ok(secrets) => secrets.unwrap_or_default(),
         };
+        self.settle_unclear(&secrets);
         self.phase = Phase::SweepLook(secrets);
         send(vec![Request::ReadJob])
     }
@@ -64,25 +62,36 @@ impl Protocol {
             };
         }
         if standing.is_empty() {
-            let nothing = self.secrets.is_empty();
-            return self.end(if nothing {
-                Ending::Kept("it has no Secret that nothing needs".to_owned())
-            } else {
-                Ending::Swept
-            });
+            return self.nothing_unneeded();
         }
-        let (names, requests) = deletes(standing.into_iter().take(SIDE_BY_SIDE));
-        self.phase = Phase::SweepRemove(names);
+        let asked = at_once(standing);
+        let requests = deletes(&asked);
+        self.phase = Phase::SweepRemove(asked);
         self.attempt("deleting a Secret", requests)
+    }
+
+    fn nothing_unneeded(&mut self) -> Action {
+        if let Some(one) = self.unclear.first() {
+            let why = format!(
+                "the removal of the Secret {} was not answered and may still come, though its Job needs it by now",
+                one.name
+            );
+            return self.end(Ending::Unknown(unclear(why)));
+        }
+        self.end(if self.secrets.is_empty() {
+            Ending::Kept("it has no Secret that nothing needs".to_owned())
+        } else {
+            Ending::Swept
+        })
     }
 
     pub(super) fn swept(
         &mut self,
-        names: &[String],
+        asked: &[SecretFact],
         facts: impl Iterator<Item = Fact>,
         now: &Moment,
     ) -> Action {
-        match self.count_removed(names, effects(facts)) {
+        match self.count_removed(asked, effects(facts)) {
             None => self.sweep_list(Duration::ZERO),
             Some(doubt) => match self.delay(&doubt, now) {
                 Some(after) => self.sweep_list(after),

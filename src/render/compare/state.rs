@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{equivalence, keys};
 
 /// That `cancel` ended a Job.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cancellation {
     /// When it was cancelled, as the canceller wrote it.
     pub at: Timestamp,
@@ -17,7 +17,7 @@ pub struct Cancellation {
 }
 
 /// Where a Job stands, as far as the Job alone tells.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum JobState {
     /// Suspended: it waits for its queue.
     Queued,

@@ -10,7 +10,7 @@ use crate::submit::facts::{
 };
 
 /// Proof that our Secret was seen in the cluster, byte for byte. Only the protocol makes one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VerifiedSecret(());
 
 impl Protocol {

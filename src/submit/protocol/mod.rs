@@ -30,7 +30,7 @@ use super::facts::{Doubt, Effect, Fact, JobFact, Moment, Reading, Refusal};
 use crate::submission::Problem;
 
 /// What bounds the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// How long reads allow a create; design: five minutes, far below the least retention of a prune.
     pub permission: Duration,
@@ -59,7 +59,7 @@ pub trait Terms {
 }
 
 /// Something to send. Several of one action are sent side by side.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Read the namespace.
     ReadNamespace,
@@ -84,7 +84,7 @@ pub enum Request {
 }
 
 /// What to do next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Wait, then send these side by side and come back with their facts in the same order.
     Send {
@@ -98,7 +98,7 @@ pub enum Action {
 }
 
 /// Where the protocol stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Phase {
     Observe,
     /// Somebody said no before the name was looked at: is there a Job after all?
@@ -118,7 +118,7 @@ enum Phase {
 }
 
 /// The protocol's state for one submission.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Protocol {
     limits: Limits,
     phase: Phase,
@@ -228,12 +228,15 @@ impl Protocol {
                 self.end(Ending::AlreadySubmitted(*job))
             }
             (Phase::RemoveSecret(ending), Some(Fact::SecretDelete(effect)), ..) => {
+                let was_removed = effect == Effect::Done(());
                 self.secret = match effect {
+                    // An earlier create of it that was lost may still land.
+                    Effect::Done(()) if self.secret_answer_lost => SecretState::Unknown,
                     Effect::Done(()) => SecretState::Removed,
                     Effect::Refused(_) => SecretState::Created,
                     Effect::Unknown(_) => SecretState::Unknown,
                 };
-                if self.secret != SecretState::Removed {
+                if !was_removed {
                     self.remark(Remark::SecretLeft);
                 }
                 self.end(*ending)

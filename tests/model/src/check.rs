@@ -1,0 +1,110 @@
+//! The properties, and a run of the checker.
+
+use std::time::{Duration, Instant};
+
+use stateright::{Checker, Model as _, Property};
+
+use crate::converge::converges;
+use crate::setting::Setting;
+use crate::variant::Variant;
+use crate::world::{Protocols, State};
+
+/// Never two Jobs that can run, but where a foreign hand took away one that had.
+pub const ONE_JOB: &str = "one Job that runs";
+/// Nothing is deleted that the run did not create, or had no right to.
+pub const NOTHING_OF_OTHERS: &str = "nothing of others is deleted";
+/// Every receipt is true when it is printed.
+pub const TRUE_RECEIPTS: &str = "receipts are true";
+/// The same command again ends well.
+pub const CONVERGES: &str = "the same command again ends well";
+/// Nobody is told of a conflict, and of a no only where there was one: all mean the same experiment.
+pub const NO_NEEDLESS_NO: &str = "no needless no";
+
+/// All properties; each holds in every state.
+pub fn properties() -> Vec<Property<Protocols>> {
+    vec![
+        Property::always(ONE_JOB, |_: &Protocols, state: &State| {
+            state.cluster.ran.len() <= 1 + state.cluster.taken
+        }),
+        Property::always(NOTHING_OF_OTHERS, |_: &Protocols, state: &State| {
+            state.cluster.wrong.is_none()
+        }),
+        Property::always(TRUE_RECEIPTS, |_: &Protocols, state: &State| state.untrue.is_none()),
+        Property::always(CONVERGES, converges),
+        Property::always(NO_NEEDLESS_NO, |model: &Protocols, state: &State| {
+            let said_no = state.left.refusals < model.setting.budget.refusals;
+            state.actors.iter().all(|actor| match actor.ended() {
+                "conflict" => false,
+                "refused" => said_no,
+                _ => true,
+            })
+        }),
+    ]
+}
+
+/// What a run of the checker found.
+#[derive(Debug)]
+pub struct Found {
+    /// How many states there are.
+    pub states: usize,
+    /// How long the longest way to one is.
+    pub depth: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// Each property that does not hold, and the shortest way to where it does not.
+    pub violations: Vec<Violation>,
+}
+
+/// A property that does not hold.
+#[derive(Debug)]
+pub struct Violation {
+    /// The property.
+    pub property: &'static str,
+    /// How it came to that, step by step, and how it then stands.
+    pub story: String,
+}
+
+/// Visits every state of the setting, until a property is found not to hold.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it measures itself, and no decision depends on that"
+)]
+pub fn check(setting: &Setting, variant: Variant, threads: usize) -> Found {
+    let begun = Instant::now();
+    let model = Protocols { setting: setting.clone(), variant };
+    let checker = model
+        .checker()
+        .threads(threads)
+        .finish_when(stateright::HasDiscoveries::AnyFailures)
+        .spawn_bfs()
+        .join();
+    let violations = checker
+        .discoveries()
+        .into_iter()
+        .map(|(property, path)| {
+            let last = path.last_state();
+            let steps: Vec<String> = path
+                .clone()
+                .into_actions()
+                .iter()
+                .enumerate()
+                .map(|(index, event)| format!("{:>3} {event:?}", index + 1))
+                .collect();
+            let ends: Vec<&str> = last.actors.iter().map(|actor| actor.ended()).collect();
+            let story = format!(
+                "{}\nactors: {ends:?}\nuntrue: {:?}\nin flight: {:?}\n{:#?}",
+                steps.join("\n"),
+                last.untrue,
+                last.in_flight,
+                last.cluster
+            );
+            Violation { property, story }
+        })
+        .collect();
+    Found {
+        states: checker.unique_state_count(),
+        depth: checker.max_depth(),
+        took: begun.elapsed(),
+        violations,
+    }
+}

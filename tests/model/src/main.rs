@@ -1,0 +1,46 @@
+//! Checks settings of the model, and prints what it found.
+//!
+//! `cargo run -p harness-model` checks what continuous integration does; `--deep` more, `--only NAME` one setting.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use harness_model::check::check;
+use harness_model::setting::{Setting, deep, named, quick};
+use harness_model::variant::Variant;
+
+const USAGE: &str = "usage: harness-model [--deep | --only NAME]";
+
+fn chosen() -> Option<Vec<Setting>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Some(quick()),
+        ["--deep"] => Some(deep()),
+        ["--only", name] => named(name).map(|setting| vec![setting]),
+        _ => None,
+    }
+}
+
+fn main() -> ExitCode {
+    let mut out = std::io::stdout();
+    let Some(settings) = chosen() else {
+        let _ = writeln!(out, "{USAGE}");
+        return ExitCode::from(2);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut is_well = true;
+    for setting in settings {
+        let found = check(&setting, Variant::Sound, threads);
+        let seconds = found.took.as_secs_f64();
+        let _ = writeln!(
+            out,
+            "{:>9} states, depth {:>3}, {seconds:>6.1} s  {}",
+            found.states, found.depth, setting.name
+        );
+        for violation in &found.violations {
+            is_well = false;
+            let _ = writeln!(out, "does not hold: {}\n{}", violation.property, violation.story);
+        }
+    }
+    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

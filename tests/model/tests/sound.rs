@@ -1,0 +1,24 @@
+//! Every state of every quick setting, with the protocols as they ship.
+#![cfg(test)]
+
+use harness_model::check::check;
+use harness_model::setting::{Setting, quick};
+use harness_model::variant::Variant;
+
+#[test]
+fn every_property_holds_in_every_state() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // The largest would take minutes without optimisation.
+    let is_in_time = |setting: &Setting| {
+        !cfg!(debug_assertions)
+            || (setting.submitters.len() + setting.keepers.len() == 2
+                && setting.budget.crashes == 0)
+    };
+    for setting in quick().into_iter().filter(|one| is_in_time(one)) {
+        let found = check(&setting, Variant::Sound, threads);
+        assert!(found.states > 1_000, "{}: only {} states", setting.name, found.states);
+        for violation in &found.violations {
+            panic!("{}: {} does not hold\n{}", setting.name, violation.property, violation.story);
+        }
+    }
+}

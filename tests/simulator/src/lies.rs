@@ -1,0 +1,82 @@
+//! Broken variants: lies between the shipping code and the server, each of which undoes one rule.
+
+use harness::cluster::{Outcome, Request, Resource};
+use serde_json::Value;
+
+use crate::server::{absent, is_create, name_of, refused, resource_of};
+
+/// Which rule is undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lie {
+    /// Reads never see the record.
+    BlindToRecords,
+    /// A create whose answer was lost is taken for a no.
+    LossTakenForNo,
+    /// A create whose answer was lost is taken for done.
+    LossTakenForDone,
+    /// Deletes name neither UID nor version.
+    DeleteByName,
+    /// Lists of Secrets show the one that was made last.
+    OneSecretOnly,
+    /// The record is read before the Job.
+    RecordFirst,
+    /// A create whose answer was lost is sent again without a read, whenever that may be.
+    BlindRetry,
+    /// Reads allow a create for ever.
+    EndlessPermission,
+}
+
+impl Lie {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::BlindToRecords,
+        Self::LossTakenForNo,
+        Self::LossTakenForDone,
+        Self::DeleteByName,
+        Self::OneSecretOnly,
+        Self::RecordFirst,
+        Self::BlindRetry,
+        Self::EndlessPermission,
+    ];
+
+    /// What reaches the server in place of the request.
+    pub fn sent(self, mut request: Request) -> Request {
+        if let (Self::DeleteByName, harness::cluster::Method::Delete, Some(body)) =
+            (self, request.method, &request.body)
+        {
+            let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
+            body["preconditions"] = Value::Null;
+            request.body = Some(body.to_string().into_bytes());
+        }
+        request
+    }
+
+    /// What the sender is told in place of the outcome.
+    pub fn told(self, request: &Request, outcome: Outcome) -> Outcome {
+        let is_job = resource_of(request) == Resource::Jobs;
+        match (self, outcome) {
+            (Self::BlindToRecords, Outcome::Done(_))
+                if resource_of(request) == Resource::ConfigMaps && request.body.is_none() =>
+            {
+                absent(Resource::ConfigMaps, name_of(request))
+            }
+            (Self::LossTakenForNo, Outcome::Unknown(_)) if is_create(request) && is_job => {
+                refused(422, "Invalid", Resource::Jobs, "it")
+            }
+            (Self::LossTakenForDone, Outcome::Unknown(_)) if is_create(request) && is_job => {
+                let body = request.body.as_deref().unwrap_or_default();
+                let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
+                body["metadata"]["uid"] = "made-up".into();
+                crate::server::done(201, body)
+            }
+            (Self::OneSecretOnly, Outcome::Done(mut answer)) => {
+                let items = answer.body["items"].as_array_mut();
+                if let Some(items) = items.filter(|_| resource_of(request) == Resource::Secrets) {
+                    items.truncate(1);
+                }
+                Outcome::Done(answer)
+            }
+            (_, outcome) => outcome,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One process: a command of harness as it ships, from its drivers to its receipts.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use harness::cluster::{Expected, Method, Outcome, Request, Requests, Resource};
+use harness::ledger::survey::{LEAST_RETENTION, Wish, carry_out, survey};
+use harness::ledger::{self, Command, LedgerReceipt};
+use harness::submit::batch::submit_all;
+use harness::submit::{Api, Limits};
+use jiff::SignedDuration;
+
+use crate::checks;
+use crate::clock::ProcessClock;
+use crate::experiments::NAMESPACE;
+use crate::lies::Lie;
+use crate::play::Shared;
+use crate::schedule::Work;
+use crate::server::{Who, is_create};
+use crate::stage::{Ask, Killed};
+
+/// Runs the command to its end or to its kill.
+pub fn run(shared: &Shared, who: Who, work: &Work, skew_minutes: i64, stop: &AtomicBool) {
+    let skew = SignedDuration::from_mins(skew_minutes);
+    let clock = ProcessClock { stage: Arc::clone(&shared.stage), process: who, skew };
+    let requests = Requests::new(NAMESPACE, Duration::from_secs(30));
+    let api = Wire { shared, who, requests, early: Mutex::default() };
+    let end = catch_unwind(AssertUnwindSafe(|| command(shared, &api, &clock, work, stop)));
+    if let Err(payload) = end
+        && !is_kill(&*payload)
+    {
+        shared.problem(format!("process {who} panicked"));
+    }
+    shared.stage.leave(who);
+}
+
+fn is_kill(payload: &(dyn Any + Send)) -> bool {
+    payload.is::<Killed>()
+}
+
+fn command(shared: &Shared, api: &Wire<'_>, clock: &ProcessClock, work: &Work, stop: &AtomicBool) {
+    let who = api.who;
+    let limits = ledger::Limits::default();
+    let one = |command: Command, experiment: usize| {
+        let name = shared.experiments.job_name(experiment);
+        let driven = ledger::drive(api, clock, limits, command, &name, stop);
+        checks::ledger(shared, who, &LedgerReceipt::of(NAMESPACE, &name, command, driven));
+    };
+    match work {
+        Work::Submit(items) => {
+            let items: Vec<_> = items
+                .iter()
+                .map(|(experiment, signature)| shared.experiments.item(*experiment, *signature))
+                .collect();
+            let limits = match shared.lie {
+                Some(Lie::EndlessPermission) => {
+                    Limits { permission: Duration::MAX, total: Duration::MAX, ..Limits::default() }
+                }
+                _ => Limits::default(),
+            };
+            submit_all(api, clock, limits, &items, 1, stop, &|receipt| {
+                checks::receipt(shared, who, receipt);
+            });
+        }
+        Work::Cancel(experiment) => one(Command::Cancel, *experiment),
+        Work::Release(experiment) => one(Command::Release, *experiment),
+        Work::Prune { secrets_only } => {
+            let wish =
+                Wish { older_than: LEAST_RETENTION, secrets_only: *secrets_only, dry_run: false };
+            match survey(api, clock, wish) {
+                Ok(found) => {
+                    carry_out(api, clock, limits, &found.tasks, false, 1, stop, &|receipt| {
+                        checks::ledger(shared, who, receipt);
+                    });
+                }
+                Err(_) => shared.count(|figures| figures.outcome("prune: no survey")),
+            }
+        }
+    }
+}
+
+/// A process's connection.
+struct Wire<'a> {
+    shared: &'a Shared,
+    who: Who,
+    requests: Requests,
+    /// What a broken process has read too early.
+    early: Mutex<Option<Outcome>>,
+}
+
+impl Wire<'_> {
+    fn ask(&self, requests: Vec<Request>) -> Vec<Outcome> {
+        self.shared.stage.ask(self.who, Ask::Send(requests))
+    }
+
+    /// A create whose answer was lost is sent again, as only a broken process does.
+    fn insist(&self, request: &Request, mut outcome: Outcome) -> Outcome {
+        while matches!(outcome, Outcome::Unknown(_)) && is_create(request) {
+            outcome = self.send(request);
+        }
+        outcome
+    }
+
+    /// The record is read before the Job, as only a broken process does.
+    fn read_record_first(&self, requests: &[Request]) {
+        let reads_job = requests.iter().find_map(|request| match &request.expected {
+            Expected::Object { resource: Resource::Jobs, name, .. }
+                if request.method == Method::Get && requests.len() == 3 =>
+            {
+                Some(name)
+            }
+            _ => None,
+        });
+        if let Some(name) = reads_job {
+            let outcome = self.send(&self.requests.read_config_map(name));
+            *self.early.lock().expect("nobody panics with it") = Some(outcome);
+        }
+    }
+}
+
+impl Api for Wire<'_> {
+    fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    fn send(&self, request: &Request) -> Outcome {
+        self.ask(vec![request.clone()]).pop().expect("one answer for one request")
+    }
+
+    /// All at once, so that the director can answer them in any order.
+    fn send_side_by_side(&self, requests: &[Request]) -> Vec<Outcome> {
+        if self.shared.lie == Some(Lie::RecordFirst) {
+            self.read_record_first(requests);
+        }
+        let outcomes = self.ask(requests.to_vec());
+        let pairs = requests.iter().zip(outcomes);
+        pairs
+            .map(|(request, outcome)| match self.shared.lie {
+                Some(Lie::BlindRetry) => self.insist(request, outcome),
+                Some(Lie::RecordFirst) if reads_record(request) => {
+                    self.early.lock().expect("nobody panics with it").take().unwrap_or(outcome)
+                }
+                _ => outcome,
+            })
+            .collect()
+    }
+}
+
+fn reads_record(request: &Request) -> bool {
+    let is_it = matches!(request.expected, Expected::Object { resource: Resource::ConfigMaps, .. });
+    is_it && request.method == Method::Get
+}
