@@ -21,6 +21,7 @@ impl Protocol {
         now: &Moment,
         terms: &dyn Terms,
     ) -> Action {
+        self.note_secret(&secret);
         if let Err(action) = self.check_namespace(namespace, now, terms) {
             return action;
         }
@@ -39,11 +40,6 @@ impl Protocol {
             Reading::Absent => None,
         };
         self.permitted = Some(*sent);
-        match secret {
-            None => self.secret = self.missing_secret(),
-            Some(_) if self.secret == SecretState::Created => {}
-            Some(_) => self.secret = SecretState::Present,
-        }
         if let Some(job) = job {
             return self.present(job, secret, terms);
         }
@@ -51,6 +47,18 @@ impl Protocol {
             return action;
         }
         self.rehearse(secret.is_some(), Duration::ZERO)
+    }
+
+    /// What the latest read shows, whatever the reads beside it say: an earlier one may be outdated.
+    fn note_secret(&mut self, reading: &Reading<SecretFact>) {
+        let was_created = self.secret == SecretState::Created;
+        match reading {
+            Reading::Absent => self.secret = self.missing_secret(),
+            Reading::Present(_) if was_created => {}
+            Reading::Present(_) => self.secret = SecretState::Present,
+            Reading::Refused(_) | Reading::Unknown(_) if was_created => {}
+            Reading::Refused(_) | Reading::Unknown(_) => self.secret = SecretState::Unknown,
+        }
     }
 
     pub(super) fn check_namespace(
