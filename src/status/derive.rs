@@ -263,6 +263,9 @@ fn identity(job: &Job) -> Identity {
     }
 }
 
+/// What a count of restarts means in a pod that restarts nothing.
+const LOST_SIGHT: &str = "the node lost sight of a container for a while and counts that as a restart; nothing was started again";
+
 fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> {
     let job = seen.job;
     let mut remarks = Vec::new();
@@ -278,8 +281,9 @@ fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> 
         remarks.push(format!("this Job has had {} pods; the newest is shown", seen.pods.len()));
     }
     if seen.pods.iter().flat_map(|pod| &pod.containers).any(|container| container.restarts > 0) {
-        remarks
-            .push("a container was restarted, which these pods never do by themselves".to_owned());
+        // With `restartPolicy: Never` the kubelet restarts nothing, but it counts one where the runtime did not know a
+        // running container for a moment (`convertToAPIContainerStatuses` in pkg/kubelet/kubelet_pods.go).
+        remarks.push(LOST_SIGHT.to_owned());
     }
     if !seen.pods_are_known {
         remarks.push("its pods may not be read; this is what the Job alone says".to_owned());

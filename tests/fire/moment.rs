@@ -13,6 +13,8 @@ use crate::victim::publish;
 
 /// How long a request is held at its moment: enough for a blow, less than the silence that ends a request.
 const HELD: Duration = Duration::from_secs(8);
+/// How much later each answer of a slow registry comes: an image takes several, `publish` listens long before the last.
+const PULL: Duration = Duration::from_millis(800);
 /// How much of a body is let through first.
 const FIRST_PART: u64 = 1 << 20;
 /// More than sockets hold of a body whose sender is gone.
@@ -63,7 +65,7 @@ impl Moment {
         let mut registry = None;
         if self == Self::Greeting {
             let host = format!("{}.test", trial.kit.namespace.name);
-            let slow = node().slow_registry(&host, HELD / 2).unwrap();
+            let slow = node().slow_registry(&host, PULL).unwrap();
             // Its content must not be on the node already.
             let image = node().image("unique").base(shell_image());
             let image = image.file("unique", &trial.kit.namespace.uid, 0o644).unwrap();
