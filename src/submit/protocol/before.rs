@@ -54,9 +54,9 @@ impl Protocol {
         let was_created = self.secret == SecretState::Created;
         match reading {
             Reading::Absent => self.secret = self.missing_secret(),
-            Reading::Present(_) if was_created => {}
+            // Who created it knows more than a read tells.
+            _ if was_created => {}
             Reading::Present(_) => self.secret = SecretState::Present,
-            Reading::Refused(_) | Reading::Unknown(_) if was_created => {}
             Reading::Refused(_) | Reading::Unknown(_) => self.secret = SecretState::Unknown,
         }
     }

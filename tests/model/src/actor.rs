@@ -79,6 +79,10 @@ impl<R, F> Batch<R, F> {
 }
 
 /// Somebody who runs a command.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are a handful of them, and most states hold a keeper"
+)]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Actor {
     /// `submit`.

@@ -21,6 +21,7 @@ pub struct Budget {
 }
 
 /// A setting of the model.
+#[expect(clippy::struct_excessive_bools, reason = "each is a circumstance of its own")]
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// Its name.

@@ -196,7 +196,7 @@ impl Submitter {
             | Ending::WouldCreate { .. } => hides,
         };
         let own = cluster.secrets.get(self.signature).is_some_and(|one| one.maker == self.run);
-        wrong.or_else(|| match end.secret {
+        wrong.or(match end.secret {
             SecretState::Absent | SecretState::Removed if own || secret_may_come => {
                 Some("a receipt says that there is no Secret, and its run's stands or may come")
             }

@@ -17,7 +17,7 @@ fn every_property_holds_in_every_state() {
     for setting in quick().into_iter().filter(|one| is_in_time(one)) {
         let found = check(&setting, Variant::Sound, threads);
         assert!(found.states > 1_000, "{}: only {} states", setting.name, found.states);
-        for violation in &found.violations {
+        if let Some(violation) = found.violations.first() {
             panic!("{}: {} does not hold\n{}", setting.name, violation.property, violation.story);
         }
     }

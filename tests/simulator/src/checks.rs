@@ -217,7 +217,7 @@ fn untrue_of_ledger(witness: &Witness<'_>, receipt: &LedgerReceipt) -> Vec<&'sta
             is(!stands || marked, "the Job is not marked");
         }
         LedgerOutcome::Cancelled => {
-            is(stands || recorded || taken, "there is neither Job nor record")
+            is(stands || recorded || taken, "there is neither Job nor record");
         }
         LedgerOutcome::Missing => {
             is(witness.lacked(Resource::Jobs, name), "there is a Job");

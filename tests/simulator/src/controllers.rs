@@ -19,10 +19,10 @@ pub fn step(server: &mut Server, name: &str, random: &mut Random) -> Option<&'st
     match (job, pod) {
         (Some(job), pod) if is_over(&job) => settled(server, &job, &pod_name, pod.as_deref()),
         (Some(job), Some(pod)) if owner(&pod) != job["metadata"]["uid"] => {
-            collect(server, &pod_name, &pod)
+            Some(collect(server, &pod_name))
         }
         (Some(job), pod) => alive(server, name, &job, &pod_name, pod.as_deref(), random),
-        (None, Some(pod)) => collect(server, &pod_name, &pod),
+        (None, Some(_)) => Some(collect(server, &pod_name)),
         (None, None) => None,
     }
 }
@@ -35,9 +35,9 @@ fn owner(pod: &Value) -> Value {
     pod["metadata"]["ownerReferences"][0]["uid"].clone()
 }
 
-fn collect(server: &mut Server, pod_name: &str, _: &Value) -> Option<&'static str> {
+fn collect(server: &mut Server, pod_name: &str) -> &'static str {
     server.remove(CLUSTER, Resource::Pods, pod_name);
-    Some("the collector removed a pod without its Job")
+    "the collector removed a pod without its Job"
 }
 
 /// A Job that ended keeps the pod of its own; one that is being deleted goes.

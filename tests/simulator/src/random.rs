@@ -1,4 +1,4 @@
-//! Chance that is the same for the same seed: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+//! Chance that is the same for the same seed: `SplitMix64` (Steele, Lea, Flood: Fast splittable pseudorandom number
 //! generators, 2014).
 
 /// A source of numbers.

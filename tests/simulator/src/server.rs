@@ -282,21 +282,17 @@ impl Server {
             query.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
         };
         let limit: usize = parameter("limit").and_then(|text| text.parse().ok()).unwrap_or(500);
-        let (snapshot, from) = match parameter("continue") {
-            Some(token) => {
-                let (snapshot, from) = token.split_once('-').expect("a token of ours");
-                let number = |text: &str| text.parse().expect("a token of ours");
-                (number(snapshot), number(from))
-            }
-            None => {
-                let selector = parameter("labelSelector").unwrap_or_default();
-                let chosen =
-                    |stored: &&Stored| selects(selector, &stored.body["metadata"]["labels"]);
-                let items = self.all(resource).into_iter().filter(chosen);
-                let items = items.map(|stored| stored.body.clone()).collect();
-                self.snapshots.push(items);
-                (self.snapshots.len() - 1, 0)
-            }
+        let (snapshot, from) = if let Some(token) = parameter("continue") {
+            let (snapshot, from) = token.split_once('-').expect("a token of ours");
+            let number = |text: &str| text.parse().expect("a token of ours");
+            (number(snapshot), number(from))
+        } else {
+            let selector = parameter("labelSelector").unwrap_or_default();
+            let chosen = |stored: &&Stored| selects(selector, &stored.body["metadata"]["labels"]);
+            let items = self.all(resource).into_iter().filter(chosen);
+            let items = items.map(|stored| stored.body.clone()).collect();
+            self.snapshots.push(items);
+            (self.snapshots.len() - 1, 0)
         };
         let all = &self.snapshots[snapshot];
         let page: Vec<Value> =

@@ -1,5 +1,6 @@
 //! Each broken variant is found out.
 #![cfg(test)]
+#![expect(clippy::print_stdout, reason = "figures of a run are worth seeing")]
 
 use harness_simulator::lies::Lie;
 use harness_simulator::many::many;

@@ -1,5 +1,6 @@
 //! Ten thousand schedules against the code as it ships; a few of them where it is not optimised.
 #![cfg(test)]
+#![expect(clippy::print_stdout, reason = "figures of a run are worth seeing")]
 
 use harness_simulator::faults::Fault;
 use harness_simulator::many::{Found, many};
