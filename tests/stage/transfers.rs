@@ -234,7 +234,7 @@ fn a_part_that_nobody_asked_for_is_not_taken_for_the_whole() {
     assert_eq!(pod.asked("/inputs/snapshot"), 2);
     for range in ["bytes 0-999/*", "bytes 1000-1999/3000000"] {
         let mut pod = Pod::new();
-        pod.staging = 5;
+        pod.staging = 15;
         let answer = Answer::new(206, &pod.snapshot[..1000]).header("Content-Range", range);
         pod.store.when(snapshot(), Action::ReplaceResponse(answer));
         let said = pod.ends(12);

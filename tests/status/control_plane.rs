@@ -188,6 +188,9 @@ fn held_back_by_a_gate() {
     );
     let name = submitted(&place, "standard-v1");
     pod(&place, &name);
+    let is_said =
+        || place.list("pods")[0]["status"]["conditions"][0]["reason"] == "SchedulingGated";
+    assert!(until(PATIENCE, is_said), "{:#?}", place.list("pods"));
     Taken::of(&place, &name).keep("scheduling-gated", "pending", "scheduling-gated");
 }
 
