@@ -1,4 +1,5 @@
-//! Each broken variant is found out.
+//! The broken variants that chance meets are found out; the rarer ones are found by the model, which leaves nothing to
+//! chance (`tests/model/tests/bites.rs`).
 #![cfg(test)]
 #![expect(clippy::print_stdout, reason = "figures of a run are worth seeing")]
 
@@ -8,11 +9,13 @@ use harness_simulator::many::many;
 /// Schedules within which a broken variant is found out.
 const SEEDS: u64 = 5_000;
 
+/// Those that some hundred schedules meet.
+const MET: [Lie; 4] =
+    [Lie::BlindToRecords, Lie::LossTakenForNo, Lie::LossTakenForDone, Lie::DeleteByName];
+
 #[test]
-fn every_broken_variant_is_found_out() {
-    // The later ones take thousands of schedules, for which there is time with optimisation only.
-    let lies = if cfg!(debug_assertions) { &Lie::ALL[..4] } else { &Lie::ALL[..] };
-    for &lie in lies {
+fn every_broken_variant_that_chance_meets_is_found_out() {
+    for lie in MET {
         let found = many(0, SEEDS, Some(lie));
         let first = found.bad.first_key_value();
         println!("{lie:?}: after {} schedules: {first:?}", found.figures.schedules);
