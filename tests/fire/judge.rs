@@ -54,12 +54,12 @@ fn has_lost_a_status(ended: &Ended) -> bool {
     ["stage", "run", "publish"].into_iter().any(is_lost)
 }
 
-/// Nothing is remarked, but that the kubelet did not find a container while containerd was away.
+/// Nothing is remarked, but that the kubelet did not find a container while containerd was away, for whichever row.
 fn assert_remarks(row: &Row, ended: &Ended) {
     let remarks = ended.status["remarks"].as_array().unwrap();
     let is_lost_sight =
         |remark: &Value| remark.as_str().unwrap().starts_with("the node lost sight of a container");
-    let expected = matches!(row.victim, Victim::Containerd) && remarks.iter().all(is_lost_sight);
+    let expected = row.victim.is_of_the_node() && remarks.iter().all(is_lost_sight);
     assert!(remarks.is_empty() || expected, "{}", ended.story());
 }
 
