@@ -24,7 +24,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use self::seed::Seed;
-use self::table::{Row, of_the_node, of_the_pod};
+use self::table::{Row, of_the_pod};
 
 /// How many experiments there are at once: as many as fit a node with two processors.
 const AT_ONCE: usize = 6;
@@ -32,11 +32,6 @@ const AT_ONCE: usize = 6;
 #[test]
 fn every_process_of_the_pod_at_every_step() {
     fire(of_the_pod());
-}
-
-#[test]
-fn every_part_of_the_node_and_the_store_at_every_step() {
-    fire(of_the_node());
 }
 
 /// Runs all rows in an order that the seed says, and names those that went wrong.
