@@ -16,7 +16,7 @@ use super::report::{
 use super::view::{Event, Job, Pod, State, Workload};
 use super::words::{after, quoted, seconds_between};
 use super::{failure, pending, steps};
-use crate::execution::{Reason, Step};
+use crate::execution::{self, Reason, Step};
 use crate::render::names;
 use crate::submit::record::{self, Record};
 
@@ -264,7 +264,20 @@ fn identity(job: &Job) -> Identity {
 }
 
 /// What a count of restarts means in a pod that restarts nothing.
-const LOST_SIGHT: &str = "the node lost sight of a container for a while and counts that as a restart; nothing was started again";
+///
+/// With `restartPolicy: Never` the kubelet counts one where the runtime did not know a running container for a moment
+/// (`convertToAPIContainerStatuses` in `pkg/kubelet/kubelet_pods.go`), and a real one where the runtime was killed after it
+/// had started a container and before it said so. The step finds its own traces then.
+fn restarted(pod: &Pod) -> Option<String> {
+    pod.containers.iter().find(|container| container.restarts > 0)?;
+    Some(match second_start(pod) {
+        Some(step) => format!(
+            "the node started `{}` a second time, which found that and did nothing",
+            step.name()
+        ),
+        None => "the node lost sight of a container for a while and counts that as a restart; nothing was started again".to_owned(),
+    })
+}
 
 fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> {
     let job = seen.job;
@@ -280,11 +293,7 @@ fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> 
     } else if seen.pods.len() > 1 {
         remarks.push(format!("this Job has had {} pods; the newest is shown", seen.pods.len()));
     }
-    if seen.pods.iter().flat_map(|pod| &pod.containers).any(|container| container.restarts > 0) {
-        // With `restartPolicy: Never` the kubelet restarts nothing, but it counts one where the runtime did not know a
-        // running container for a moment (`convertToAPIContainerStatuses` in pkg/kubelet/kubelet_pods.go).
-        remarks.push(LOST_SIGHT.to_owned());
-    }
+    remarks.extend(seen.pods.iter().find_map(restarted));
     if !seen.pods_are_known {
         remarks.push("its pods may not be read; this is what the Job alone says".to_owned());
     }
@@ -396,6 +405,12 @@ fn bare(situation: &Situation, phase: Phase, diagnosis: Diagnosis) -> Status {
         digests: std::collections::BTreeMap::new(),
         is_recorded: false,
     }
+}
+
+/// The step that found the traces of an earlier start of itself.
+pub(super) fn second_start(pod: &Pod) -> Option<Step> {
+    let is_second = |reason: Reason| reason.category == execution::Category::AlreadyStarted;
+    steps::STEPS.into_iter().find(|step| reason_of(pod, *step).is_some_and(is_second))
 }
 
 /// Reads what a step left as its message, if it is that step's.

@@ -1,7 +1,7 @@
 //! Why a Job failed, from what is most trustworthy among what is left. Pure.
 
 use super::category::Category;
-use super::derive::{Seen, diagnosis, reason_of};
+use super::derive::{Seen, diagnosis, reason_of, second_start};
 use super::report::{Basis, Diagnosis};
 use super::view::{Pod, State};
 use super::words::{cause, quoted, scheduler};
@@ -36,7 +36,7 @@ fn by_publish(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
     let reason = publish_reason(pod)?;
     match reason.category {
         // It means well what it did; the Job failed for another reason.
-        StepEnd::Succeeded => status_lost(pod),
+        StepEnd::Succeeded => failed_all_the_same(pod),
         // It saw that it was to stop, and not why; or that `run` is gone, and not why.
         StepEnd::Stopped => by_pod(pod).or_else(|| Some(stated(&reason, Basis::StepMessage))),
         StepEnd::NeverStarted | StepEnd::RunnerKilled => {
@@ -51,20 +51,31 @@ fn by_publish(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
     }
 }
 
-/// A result that is published, of a Job that failed all the same: containerd has no exit status of what ended while it was
-/// away itself, and the kubelet makes 255 of that (`internal/cri/server/helpers.go` of containerd, `unknownExitCode`).
-fn status_lost(pod: &Pod) -> Option<Diagnosis> {
-    let step = steps::STEPS.into_iter().find(|step| is_status_lost(pod, *step))?;
+/// A result that is published, of a Job that failed all the same: containerd was away when a step ended, or the kubelet
+/// forgot that it had started one.
+fn failed_all_the_same(pod: &Pod) -> Option<Diagnosis> {
+    let lost = steps::STEPS.into_iter().find(|step| is_status_lost(pod, *step));
+    let (step, category, why) = match (lost, second_start(pod)) {
+        (Some(step), _) => {
+            (step, Category::STEP_FAILED, format!("lost how `{}` ended", step.name()))
+        }
+        (None, Some(step)) => {
+            let why = format!("started `{}` a second time, which did nothing", step.name());
+            (step, Category::ALREADY_STARTED, why)
+        }
+        (None, None) => return None,
+    };
     let sentence = format!(
-        "the runner succeeded and its result is published, and the Job failed only because the node lost how `{}` ended",
-        step.name()
+        "the runner succeeded and its result is published, and the Job failed only because the node {why}"
     );
-    let mut found = diagnosis(Category::STEP_FAILED, sentence, Basis::StepMessage).of(step);
+    let mut found = diagnosis(category, sentence, Basis::StepMessage).of(step);
     let remedy = "use the result: `harness evidence verify` proves it; nothing needs to run again";
     found.remedy = Some(remedy.to_owned());
     Some(found)
 }
 
+/// containerd has no exit status of what ended while it was away itself, and the kubelet makes 255 of that
+/// (`internal/cri/server/helpers.go` of containerd, `unknownExitCode`).
 fn is_status_lost(pod: &Pod, step: Step) -> bool {
     matches!(pod.state(step.name()), State::Terminated { exit_code: Some(255), reason, .. } if reason == "Unknown")
 }
@@ -74,7 +85,16 @@ fn by_stage(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
     if *exit_code == Some(0) {
         return None;
     }
-    match reason_of(pod, Step::Stage) {
+    let reason = reason_of(pod, Step::Stage);
+    match reason {
+        // Whatever it said: without an end that went well the kubelet starts nothing after it.
+        None | Some(Reason { category: StepEnd::Succeeded, .. })
+            if is_status_lost(pod, Step::Stage) =>
+        {
+            let sentence = "the node lost how `stage` ended, and so nothing was run";
+            let found = diagnosis(Category::STEP_FAILED, sentence, Basis::Container);
+            Some(found.of(Step::Stage))
+        }
         Some(reason) if reason.category == execution::Category::Stopped => {
             by_pod(pod).or_else(|| Some(stated(&reason, Basis::StepMessage)))
         }

@@ -345,9 +345,10 @@ fn staged(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
 
 /// On a node, and no container has begun.
 fn starting(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
-    // That it was scheduled stands first and has the more exact time: seconds are cut off all others.
-    let newest =
-        seen.events.iter().find(|event| event.about == pod.uid && event.reason != "Scheduled");
+    // What the scheduler said is past, but has the more exact time: seconds are cut off all others.
+    let newest = seen.events.iter().find(|event| {
+        event.about == pod.uid && !matches!(&*event.reason, "Scheduled" | "FailedScheduling")
+    });
     match newest.map(|event| (event.reason.as_str(), event.message.as_str())) {
         Some(("FailedMount" | "FailedAttachVolume", message)) => {
             if let Some(name) = missing(message, "secret") {

@@ -172,6 +172,8 @@ fn cases() -> Vec<Case> {
         case("publish-killed-early", "failed", "publication-failed", failed(), pod("Failed", done("stage", ""), ended("publish", 137, "Error", ""), ended("run", 29, "Error", &said("run", "environment")))).because(fire),
         case("status-lost", "failed", "step-failed", failed(), published("succeeded", 0, ended("run", 255, "Unknown", &said("run", "succeeded")))).because(fire),
         case("status-lost-publish", "failed", "publication-failed", failed(), pod("Failed", done("stage", ""), ended("publish", 255, "Unknown", ""), done("run", ""))).because(fire),
+        case("status-lost-stage", "failed", "step-failed", failed(), stopped_at_stage(ended("stage", 255, "Unknown", &said("stage", "succeeded")))).because(fire),
+        case("started-again", "failed", "already-started", failed(), published("succeeded", 0, with(ended("run", 10, "Error", &said("run", "already-started")), json!({"restartCount": 1})))).because(fire),
         case("restart-counted", "failed", "step-failed", failed(), pod("Failed", done("stage", ""), ended("publish", 255, "Unknown", &said("publish", "succeeded")), with(done("run", &said("run", "succeeded")), json!({"restartCount": 1})))).because(fire),
         case("failed-unexplained", "failed", "failed", failed_by("Unheard"), json!({"phase": "Failed"}))
             .because("nobody knows what would bring it about"),

@@ -93,6 +93,23 @@ fn every_category_and_phase_is_shown_by_a_situation() {
     assert_eq!(phases, Phase::ALL.into_iter().map(Phase::name).collect::<BTreeSet<_>>());
 }
 
+/// The scheduler's events are exact to the microsecond, the kubelet's to the second below, in which both may be.
+#[test]
+fn what_the_scheduler_said_before_hides_nothing_that_the_node_says() {
+    let Some(mut one) = kept().into_iter().find(|one| one.name == "volume-missing") else {
+        return;
+    };
+    let scheduled = one.situation.events.iter().find(|event| event["reason"] == "Scheduled");
+    let mut waited = scheduled.unwrap().clone();
+    waited["reason"] = "FailedScheduling".into();
+    waited["message"] = "0/1 nodes are available: 1 Insufficient cpu.".into();
+    let mounted = one.situation.events.iter().find(|event| event["reason"] == "FailedMount");
+    let second = mounted.unwrap()["lastTimestamp"].as_str().unwrap().trim_end_matches('Z');
+    waited["eventTime"] = format!("{second}.900000Z").into();
+    one.situation.events.push(waited);
+    assert_eq!(expectation(&told(&one.situation)), one.expected);
+}
+
 /// A schema as `harness schema` prints it.
 struct Printed(Schemas, SchemaIndex);
 
