@@ -40,8 +40,12 @@ pub(crate) struct Trial {
     pub(crate) attempt: String,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    program: PathBuf,
+    profiles: PathBuf,
     is_ordinary: bool,
 }
+
+const PROFILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/execute/profiles");
 
 impl Trial {
     /// One with a mission and a snapshot of one plain file.
@@ -62,6 +66,8 @@ impl Trial {
             attempt,
             arguments: Vec::new(),
             environment: Vec::new(),
+            program: PathBuf::from(env!("CARGO_BIN_EXE_harness")),
+            profiles: PathBuf::from(PROFILES),
             is_ordinary: false,
         };
         open_to_all(trial.folder.path());
@@ -113,6 +119,17 @@ impl Trial {
     pub(crate) fn ordinary(mut self) -> Self {
         assert!(rustix::process::getuid().is_root(), "only root can become another user");
         self.is_ordinary = true;
+        // A checkout may lie where nobody else can read.
+        self.program = self.path("harness");
+        let built = env!("CARGO_BIN_EXE_harness");
+        fs::hard_link(built, &self.program)
+            .or_else(|_| fs::copy(built, &self.program).map(drop))
+            .unwrap();
+        self.profiles = self.path("profiles");
+        fs::create_dir(&self.profiles).unwrap();
+        for profile in fs::read_dir(PROFILES).unwrap().map(Result::unwrap) {
+            fs::copy(profile.path(), self.profiles.join(profile.file_name())).unwrap();
+        }
         self
     }
 
@@ -161,13 +178,12 @@ impl Trial {
     }
 
     fn harness(&self, arguments: &[&str]) -> Command {
-        let binary = binary();
         let mut words: Vec<&str> = Vec::new();
         if self.is_ordinary {
             words.extend(["setpriv", "--reuid=65532", "--regid=65532", "--clear-groups"]);
             words.extend(["--inh-caps=-all", "--bounding-set=-all"]);
         }
-        words.push(binary.to_str().unwrap());
+        words.push(self.program.to_str().unwrap());
         words.extend(arguments);
         let mut command = Command::new(words[0]);
         command
@@ -176,7 +192,7 @@ impl Trial {
             .env("PATH", "/usr/bin:/bin")
             .env("TMPDIR", self.path("tmp"))
             .env("SSL_CERT_FILE", self.path("authority.pem"))
-            .env("HARNESS_PROFILES", profiles())
+            .env("HARNESS_PROFILES", &self.profiles)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(self.folder.path())
             .stdout(Stdio::piped())
@@ -298,22 +314,6 @@ impl Ended {
         assert_eq!(said, (&outcome.into(), &code.into()), "{self:#?}");
         document
     }
-}
-
-fn profiles() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/execute/profiles")
-}
-
-/// The binary where every user can execute it.
-fn binary() -> PathBuf {
-    static BINARY: OnceLock<TempDir> = OnceLock::new();
-    let folder = BINARY.get_or_init(|| {
-        let folder = tempfile::Builder::new().prefix("execute-bin").tempdir().unwrap();
-        open_to_all(folder.path());
-        fs::copy(env!("CARGO_BIN_EXE_harness"), folder.path().join("harness")).unwrap();
-        folder
-    });
-    folder.path().join("harness")
 }
 
 fn open_to_all(folder: &Path) {
