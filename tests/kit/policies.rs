@@ -72,7 +72,11 @@ impl Place {
         binding["matchResources"] = json!({"namespaceSelector": {"matchLabels": here}});
         let probe = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
-            "spec": {"containers": [{"name": "probe", "image": "probe"}]},
+            // Without a token, whose volume has another name each time.
+            "spec": {
+                "automountServiceAccountToken": false,
+                "containers": [{"name": "probe", "image": "probe"}],
+            },
         });
         let path = format!("{}?dryRun=All", self.collection("pods"));
         let admitted = || {
@@ -80,6 +84,10 @@ impl Place {
             pod["metadata"] = Value::Null;
             (code, pod)
         };
+        // Before its account is there, a namespace takes no pod.
+        let account = format!("{}/default", self.collection("serviceaccounts"));
+        let has_account = || self.cluster.admin_get(&account).0 == 200;
+        assert!(harness_test_cluster::until(PATIENCE, has_account), "no account");
         let before = admitted();
         for (collection, spec) in
             [(plural.to_owned(), policy), (format!("{kind}bindings"), binding)]

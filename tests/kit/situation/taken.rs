@@ -91,7 +91,11 @@ impl Taken {
         let objects = normal::form(self.objects);
         let status = told(&situation(&objects));
         let found = (status.phase.name(), status.diagnosis.category.name());
-        assert_eq!(found, (phase, category), "{name}: {status:#?}\nof {objects:#}");
+        let events = objects["events"].as_array().into_iter().flatten();
+        let events: Vec<String> =
+            events.map(|it| format!("{} {}", it["reason"], it["message"])).collect();
+        let sentence = &status.diagnosis.sentence;
+        assert_eq!(found, (phase, category), "{name}: {sentence}\n{events:#?}");
         let text = objects.to_string();
         for secret in ["X-Amz-", "Signature=", "\"stringData\"", "Bearer "] {
             assert!(!text.contains(secret), "{name} holds {secret}");
