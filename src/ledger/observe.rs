@@ -133,19 +133,26 @@ fn identity(live: &Value) -> Option<Identity> {
     is_ours.then_some(Identity { result, submission: digest(SUBMISSION_DIGEST)? })
 }
 
-/// A pod of a suspended Job is deleted and not counted. A Job that was suspended from its beginning is started by one
-/// change of its specification, which then is of generation 2; each further stop and start changes it again. One that is
-/// suspended and of a later generation than the first may have been started before.
 fn earlier_pods(live: &Value) -> Option<Earlier> {
     if live["spec"]["podFailurePolicy"].is_object() {
         return Some(Earlier::Restarted);
     }
+    may_have_been_stopped(live).then_some(Earlier::Suspended)
+}
+
+/// Whether a pod of this Job may have come and gone without a trace: that of a Job which is suspended is deleted and not
+/// counted.
+///
+/// A Job that was suspended from its beginning is started by one change of its specification, which then is of
+/// generation 2; each further stop and start changes it again. One that is suspended and of a later generation than the
+/// first may have been started before.
+pub fn may_have_been_stopped(live: &Value) -> bool {
     let conditions = live["status"]["conditions"].as_array();
     let was_suspended =
         conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Suspended"));
     let generation = live["metadata"]["generation"].as_u64().unwrap_or(u64::MAX);
     let latest = if live["spec"]["suspend"] == true { 1 } else { 2 };
-    (was_suspended && generation > latest).then_some(Earlier::Suspended)
+    was_suspended && generation > latest
 }
 
 /// A live pod.

@@ -39,7 +39,7 @@ fn queued(seen: &Seen<'_>) -> Diagnosis {
         job.conditions.iter().any(|it| it.kind == "Suspended" && it.reason == "JobSuspended")
             && (!seen.pods.is_empty()
                 || job.ended_pods > 0
-                || job.may_have_had_other_pods()
+                || job.may_have_had_other_pods
                 || seen.event(&job.uid, &["SuccessfulCreate", "Resumed"]).is_some());
     if was_started || seen.evictions() > 0 {
         let what = match seen.starts() {

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::ledger::observe;
+
 /// Bytes kept of one text.
 const LONGEST_TEXT: usize = 8 * 1024;
 
@@ -39,8 +41,8 @@ pub(super) struct Job {
     pub(super) completed: Option<Timestamp>,
     pub(super) active: i64,
     pub(super) ended_pods: i64,
-    /// How often its specification was written.
-    pub(super) generation: Option<i64>,
+    /// Whether a pod may have come and gone without a trace in the Job.
+    pub(super) may_have_had_other_pods: bool,
     pub(super) conditions: Vec<Condition>,
     /// The arguments of its containers, by their names.
     pub(super) arguments: BTreeMap<String, Vec<String>>,
@@ -139,7 +141,7 @@ impl Job {
             ended_pods: number(object, "/status/succeeded")
                 .unwrap_or(0)
                 .saturating_add(number(object, "/status/failed").unwrap_or(0)),
-            generation: number(object, "/metadata/generation"),
+            may_have_had_other_pods: observe::may_have_been_stopped(object),
             conditions: conditions(object),
             ..Self::default()
         };
@@ -158,16 +160,6 @@ impl Job {
     /// The condition of this type, if it is true.
     pub(super) fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.kind == kind && condition.is_true)
-    }
-
-    /// Whether a pod may have come and gone without a trace in the Job: it was suspended, its pod was deleted uncounted.
-    ///
-    /// A Job that was suspended from its beginning is started by one change of its specification, which then is of
-    /// generation 2; each further stop and start changes it again.
-    pub(super) fn may_have_had_other_pods(&self) -> bool {
-        let changes = if self.is_suspended { 1 } else { 2 };
-        self.conditions.iter().any(|condition| condition.kind == "Suspended")
-            && self.generation.is_none_or(|generation| generation > changes)
     }
 
     /// The number that a step was given as `--name=NUMBER`.
@@ -360,15 +352,15 @@ mod tests {
             }))
         };
         // Never suspended, whatever else was changed.
-        assert!(!job(false, Some(5), None).may_have_had_other_pods());
+        assert!(!job(false, Some(5), None).may_have_had_other_pods);
         // Suspended from its beginning, started once, and taken back.
-        assert!(!job(true, Some(1), Some("True")).may_have_had_other_pods());
-        assert!(!job(false, Some(2), Some("False")).may_have_had_other_pods());
-        assert!(job(true, Some(3), Some("True")).may_have_had_other_pods());
-        assert!(job(false, Some(4), Some("False")).may_have_had_other_pods());
+        assert!(!job(true, Some(1), Some("True")).may_have_had_other_pods);
+        assert!(!job(false, Some(2), Some("False")).may_have_had_other_pods);
+        assert!(job(true, Some(3), Some("True")).may_have_had_other_pods);
+        assert!(job(false, Some(4), Some("False")).may_have_had_other_pods);
         // Suspended by hand after its start.
-        assert!(job(true, Some(2), Some("True")).may_have_had_other_pods());
-        assert!(job(true, None, Some("True")).may_have_had_other_pods());
+        assert!(job(true, Some(2), Some("True")).may_have_had_other_pods);
+        assert!(job(true, None, Some("True")).may_have_had_other_pods);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::common::find;
 use crate::common::situation::Taken;
-use crate::kit::{Kit, PATIENCE, container, pod, shell_image, status};
+use crate::kit::{PATIENCE, container, event, is_running, pod, shell_image};
 use crate::trial::Trial;
 
 const LONG: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun; sleep 600 & wait";
@@ -30,24 +30,10 @@ fn alone() -> MutexGuard<'static, ()> {
     NODE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn shell(prefix: &str, script: &str) -> Trial {
-    Trial::new(prefix, shell_image(), &["sh", "-c", script])
-}
-
-fn is_running(pod: &Value, step: &str) -> bool {
-    status(pod, step)["state"]["running"].is_object()
-}
-
-#[track_caller]
-fn event(kit: &Kit, reason: &str) {
-    let is_there = || kit.list("events").iter().any(|event| event["reason"] == reason);
-    assert!(until(PATIENCE, is_there), "no event {reason}: {}", kit.kubectl(&["get", "events"]));
-}
-
 #[test]
 fn a_node_that_falls_silent() {
     let _alone = alone();
-    let mut trial = shell("silent", LONG);
+    let mut trial = Trial::shell("silent", LONG);
     let job = trial.submit();
     trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
     trial.kit.node.stop_kubelet().unwrap();
@@ -67,7 +53,7 @@ fn a_node_that_falls_silent() {
 #[test]
 fn a_network_that_gives_no_addresses() {
     let _alone = alone();
-    let mut trial = shell("addressless", "true");
+    let mut trial = Trial::shell("addressless", "true");
     let addresses = trial.kit.node.state().join("cni-state");
     let away = trial.kit.node.state().join("cni-state-away");
     fs::rename(&addresses, &away).unwrap();
@@ -84,7 +70,7 @@ fn a_network_that_gives_no_addresses() {
 #[test]
 fn a_more_important_pod() {
     let _alone = alone();
-    let mut trial = shell("preempted", LONG);
+    let mut trial = Trial::shell("preempted", LONG);
     let job = trial.submit();
     trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
     let class = json!({

@@ -15,7 +15,6 @@
 mod audit;
 mod batch;
 mod check;
-mod draw;
 #[path = "../kit/mod.rs"]
 mod kit;
 mod schedule;

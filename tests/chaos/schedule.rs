@@ -6,7 +6,7 @@ use std::time::Duration;
 use harness_test_cluster::fault::{Action, Answer};
 use rustix::process::Signal;
 
-use crate::draw::Draw;
+use crate::kit::chance::Random;
 use crate::kit::steps::Step;
 
 /// How long after its start a submitter may be hit; it takes about half a second when nothing happens.
@@ -72,19 +72,19 @@ pub(crate) const SIGNATURES: usize = 3;
 impl Schedule {
     /// The schedule of a seed.
     pub(crate) fn draw(seed: u64) -> Self {
-        let mut draw = Draw::new(seed);
-        let submitters = if draw.one_in(30) { 16 } else { 1 + draw.below(4) };
-        let submitters = (0..submitters).map(|_| Plan::draw(&mut draw)).collect();
+        let mut random = Random::new(seed);
+        let submitters = if random.one_in(30) { 16 } else { 1 + random.below(4) };
+        let submitters = (0..submitters).map(|_| Plan::draw(&mut random)).collect();
         Self { seed, submitters }
     }
 }
 
 impl Plan {
-    fn draw(draw: &mut Draw) -> Self {
-        let signature = if draw.one_in(2) { 0 } else { draw.below(SIGNATURES) };
-        let starts_after = draw.within(Duration::from_millis(800));
-        let count = *draw.pick(&[0, 1, 1, 1, 2, 2, 3]);
-        let misfortunes = (0..count).map(|_| Misfortune::draw(draw)).collect();
+    fn draw(random: &mut Random) -> Self {
+        let signature = if random.one_in(2) { 0 } else { random.below(SIGNATURES) };
+        let starts_after = random.within(Duration::from_millis(800));
+        let count = random.pick(&[0, 1, 1, 1, 2, 2, 3]);
+        let misfortunes = (0..count).map(|_| Misfortune::draw(random)).collect();
         Self { signature, starts_after, misfortunes }
     }
 }
@@ -98,16 +98,16 @@ impl Plan {
 }
 
 impl Misfortune {
-    fn draw(draw: &mut Draw) -> Self {
-        match draw.below(10) {
-            0..=4 => Self::Network(*draw.pick(&Step::ALL), action(draw)),
-            5 | 6 => Self::Signal(victim(draw), *draw.pick(&SIGNALS), draw.within(UNDER_WAY)),
+    fn draw(random: &mut Random) -> Self {
+        match random.below(10) {
+            0..=4 => Self::Network(random.pick(&Step::ALL), action(random)),
+            5 | 6 => Self::Signal(victim(random), random.pick(&SIGNALS), random.within(UNDER_WAY)),
             7 => Self::Pause(
-                victim(draw),
-                draw.within(UNDER_WAY),
-                draw.within(Duration::from_secs(3)),
+                victim(random),
+                random.within(UNDER_WAY),
+                random.within(Duration::from_secs(3)),
             ),
-            8 => Self::FewDescriptors(3 + draw.below(30)),
+            8 => Self::FewDescriptors(3 + random.below(30)),
             _ => Self::FullDisk,
         }
     }
@@ -141,18 +141,18 @@ fn signal_name(signal: Signal) -> &'static str {
 const SIGNALS: [Signal; 6] =
     [Signal::KILL, Signal::KILL, Signal::KILL, Signal::INT, Signal::TERM, Signal::HUP];
 
-fn victim(draw: &mut Draw) -> Victim {
-    *draw.pick(&[Victim::Harness, Victim::Harness, Victim::Kubectl, Victim::Guard])
+fn victim(random: &mut Random) -> Victim {
+    random.pick(&[Victim::Harness, Victim::Harness, Victim::Kubectl, Victim::Guard])
 }
 
-fn action(draw: &mut Draw) -> Action {
-    let delay = |draw: &mut Draw| draw.within(Duration::from_secs(4));
-    match draw.below(9) {
+fn action(random: &mut Random) -> Action {
+    let delay = |random: &mut Random| random.within(Duration::from_secs(4));
+    match random.below(9) {
         0 | 1 => Action::LoseResponse,
         2 => Action::DropRequest,
-        3 => Action::CutResponse(draw.below(2000)),
-        4 => Action::DelayRequest(delay(draw)),
-        5 => Action::DelayResponse(delay(draw)),
+        3 => Action::CutResponse(random.below(2000)),
+        4 => Action::DelayRequest(delay(random)),
+        5 => Action::DelayResponse(delay(random)),
         6 => Action::Replace(unavailable()),
         7 => Action::ReplaceResponse(unavailable()),
         _ => Action::ReplaceResponse(Answer::new(502, "text/html", "<h1>Bad Gateway</h1>")),

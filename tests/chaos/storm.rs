@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use harness_test_cluster::{Component, ControlPlane, until};
 
-use crate::draw::Draw;
+use crate::kit::chance::Random;
 
 /// Between two blows, at most: schedules need a cluster that works most of the time.
 const CALM: Duration = Duration::from_secs(12);
@@ -19,25 +19,25 @@ pub(crate) type Blows = BTreeMap<&'static str, usize>;
 
 /// Strikes until `is_over`; leaves a control plane that is ready.
 pub(crate) fn rage(cluster: &ControlPlane, seed: u64, is_over: &AtomicBool) -> Blows {
-    let mut draw = Draw::new(seed);
+    let mut random = Random::new(seed);
     let mut blows = Blows::new();
     loop {
-        let calm = Duration::from_secs(2) + draw.within(CALM);
+        let calm = Duration::from_secs(2) + random.within(CALM);
         if until(calm, || is_over.load(Ordering::Relaxed)) {
             return blows;
         }
-        *blows.entry(strike(cluster, &mut draw)).or_default() += 1;
+        *blows.entry(strike(cluster, &mut random)).or_default() += 1;
     }
 }
 
-fn strike(cluster: &ControlPlane, draw: &mut Draw) -> &'static str {
-    let length = draw.within(PAUSE);
+fn strike(cluster: &ControlPlane, random: &mut Random) -> &'static str {
+    let length = random.within(PAUSE);
     let pause = |component| {
         cluster.pause(component).unwrap();
         thread::sleep(length);
         cluster.resume(component).unwrap();
     };
-    match draw.below(5) {
+    match random.below(5) {
         0 | 1 => {
             cluster.restart_api_server().unwrap();
             "API server killed"

@@ -7,7 +7,7 @@ use harness_test_cluster::{SlowRegistry, node, until};
 use harness_test_store::{Action, Exchange, Requests};
 use rustix::process::Pid;
 
-use crate::kit::{PATIENCE, shell_image};
+use crate::kit::{PATIENCE, is_running, shell_image};
 use crate::trial::{Trial, store};
 use crate::victim::publish;
 
@@ -94,24 +94,34 @@ impl Moment {
 }
 
 impl Way {
-    /// Returns when the experiment is at its moment.
-    pub(crate) fn arrive(&self, job: &str) {
+    /// Waits until the experiment is at its moment, and gives whether it came to it before its end.
+    pub(crate) fn arrives(&self, job: &str) -> bool {
+        let (mut is_there, mut has_ended) = (false, false);
+        until(PATIENCE, || {
+            is_there = self.is_there(job);
+            has_ended = self.trial.kit.ending(job).is_some();
+            is_there || has_ended
+        });
         let kit = &self.trial.kit;
-        let arrived = match self.moment {
+        assert!(is_there || has_ended, "it stands still: {}", kit.kubectl(&["describe", "pods"]));
+        is_there
+    }
+
+    fn is_there(&self, job: &str) -> bool {
+        match self.moment {
             Moment::Staging => self.requested("snapshot", |_| true),
-            Moment::Greeting => until(PATIENCE, || {
+            Moment::Greeting => {
                 let root = publish(job).map(Pid::as_raw_nonzero);
                 root.is_some_and(|root| {
                     Path::new(&format!("/proc/{root}/root/harness/control/run.sock")).exists()
                 })
-            }),
-            Moment::Running => self.file(job, "run", "/harness/output/begun"),
-            Moment::Packing => self.file(job, "publish", "/harness/spool/result.tar.gz"),
+            }
+            Moment::Running => self.has_file(job, "run", "/harness/output/begun"),
+            Moment::Packing => self.has_file(job, "publish", "/harness/spool/result.tar.gz"),
             Moment::BeforeThePut => self.requested("result", |_| true),
             Moment::InThePut => self.requested("result", |put| put.received >= FIRST_PART),
             Moment::AfterThePut => self.requested("result", |put| put.answered == Some(200)),
-        };
-        assert!(arrived, "it never came to it: {}", kit.kubectl(&["describe", "pods"]));
+        }
     }
 
     /// Where the runner that is held looks for permission.
@@ -125,20 +135,16 @@ impl Way {
         (self.trial, self.registry)
     }
 
-    fn requested(&self, object: &str, is_there: impl Fn(&Exchange) -> bool) -> bool {
+    fn requested(&self, object: &str, is_it: impl Fn(&Exchange) -> bool) -> bool {
         let object = self.trial.object(object);
         let method = if self.moment == Moment::Staging { "GET" } else { "PUT" };
-        until(PATIENCE, || {
-            let all = store().exchanges();
-            let mut these =
-                all.iter().filter(|one| one.method == method && one.path.ends_with(&object));
-            these.any(&is_there)
-        })
+        let all = store().exchanges();
+        all.iter().filter(|one| one.method == method && one.path.ends_with(&object)).any(is_it)
     }
 
-    fn file(&self, job: &str, container: &str, path: &str) -> bool {
-        let container = self.trial.kit.container(job, container);
-        let path = container.path(path).unwrap();
-        until(PATIENCE, || path.exists())
+    fn has_file(&self, job: &str, container: &str, path: &str) -> bool {
+        let kit = &self.trial.kit;
+        is_running(&kit.pod_of(job), container)
+            && kit.container(job, container).path(path).is_ok_and(|path| path.exists())
     }
 }

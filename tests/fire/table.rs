@@ -67,10 +67,6 @@ pub(crate) fn of_the_pod() -> Vec<Row> {
 }
 
 /// Blows that everything on the node feels: no experiment may fail for them, but where containerd lost an exit status.
-#[expect(
-    dead_code,
-    reason = "17 of its 18 rows held in the last run; it is a test again once all do"
-)]
 pub(crate) fn of_the_node() -> Vec<Row> {
     let mut rows = Vec::new();
     for moment in [Staging, Greeting, Running, Packing, InThePut, AfterThePut] {

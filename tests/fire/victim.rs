@@ -8,9 +8,9 @@ use harness_test_cluster::{Container, node, until};
 use harness_test_store::Action;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::common::chance::Random;
 use crate::kit::PATIENCE;
 use crate::moment::Way;
-use crate::seed::Seed;
 use crate::trial::store;
 
 /// How long a part of the node may be away before it is started again.
@@ -47,19 +47,19 @@ impl Victim {
     }
 
     /// Kills.
-    pub(crate) fn strike(&self, way: &Way, job: &str, seed: &mut Seed) {
+    pub(crate) fn strike(&self, way: &Way, job: &str, random: &mut Random) {
         let container = |step| way.trial.kit.container(job, step);
         match self {
             Self::First("publish") => kill(publish(job).expect("it is there")),
             Self::First(step) => kill(container(step).first_process().unwrap()),
             Self::Everything(step) => container(step).kill_all().unwrap(),
             Self::Runner => kill(runner(&container("run"))),
-            Self::Kubelet => away(seed, || node().stop_kubelet(), || node().start_kubelet()),
+            Self::Kubelet => away(random, || node().stop_kubelet(), || node().start_kubelet()),
             Self::Containerd => {
-                away(seed, || node().stop_containerd(), || node().start_containerd());
+                away(random, || node().stop_containerd(), || node().start_containerd());
             }
             Self::StoreServer => {
-                away(seed, || store().kill_server(), || store().start_server());
+                away(random, || store().kill_server(), || store().start_server());
             }
             Self::StoreRules(_) => {}
         }
@@ -68,14 +68,14 @@ impl Victim {
 
 /// Takes a part away for a while; others wait for their turn to do so.
 fn away(
-    seed: &mut Seed,
+    random: &mut Random,
     stop: impl FnOnce() -> anyhow::Result<()>,
     start: impl FnOnce() -> anyhow::Result<()>,
 ) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     stop().unwrap();
-    SystemClock.sleep(seed.duration(AWAY));
+    SystemClock.sleep(random.within(AWAY));
     start().unwrap();
 }
 

@@ -24,14 +24,7 @@ pub(crate) fn result(submission: &str, harness_image: &str, job_uid: &str) -> Ma
     let profiles = Profiles::embedded().with_harness_image(harness_image).unwrap();
     let fitted = render::fit(&submission, &profiles).unwrap();
     let facts = Facts {
-        expectation: Expectation {
-            mission_id: submission.mission_id().clone(),
-            evaluator_version: submission.evaluator_version(),
-            max_seconds: submission.max_seconds(),
-            mission_sha256: submission.mission().sha256,
-            snapshot_sha256: submission.snapshot().sha256,
-            resume_sha256: submission.resume().map(|resume| resume.sha256),
-        },
+        expectation: Expectation::of(&submission),
         attempt_id: submission.attempt_id().to_string(),
         origin: Origin::Pod {
             image: submission.image().clone(),

@@ -5,6 +5,7 @@
 #![allow(dead_code, unused_imports, reason = "each test target uses its own part")]
 
 pub(crate) mod canary;
+pub(crate) mod chance;
 mod ended;
 mod manifests;
 mod place;

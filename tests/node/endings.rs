@@ -4,7 +4,7 @@ use harness_test_cluster::until;
 use serde_json::{Value, json};
 
 use crate::common::find;
-use crate::kit::{PATIENCE, deep_learning_image, python_image, shell_image};
+use crate::kit::{PATIENCE, deep_learning_image, python_image};
 use crate::trial::{Ended, Trial};
 
 /// Allocates and touches memory until something ends it.
@@ -16,10 +16,6 @@ while True:
 
 /// Leaves a file, says that it has begun, and goes on for long.
 const LONG: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun; sleep 600 & wait";
-
-fn shell(prefix: &str, script: &str) -> Trial {
-    Trial::new(prefix, shell_image(), &["sh", "-c", script])
-}
 
 /// What the runner left is published although it did not succeed.
 #[track_caller]
@@ -35,7 +31,7 @@ fn assert_published(ended: &Ended, category: &str) -> Value {
 #[test]
 fn a_status_of_its_own_is_published_as_a_failure() {
     let script = "echo partial > $HARNESS_OUTPUT/partial; echo no result >&2; exit 3";
-    let ended = shell("status", script).run();
+    let ended = Trial::shell("status", script).run();
     let run = assert_published(&ended, "runner-failed");
     assert_eq!(*find(&run, "/report/ending"), json!({"kind": "exited", "code": 3}));
     assert!(find(&run, "/report/output_tail").as_str().unwrap().contains("no result"));
@@ -44,14 +40,15 @@ fn a_status_of_its_own_is_published_as_a_failure() {
 
 #[test]
 fn a_signal_of_its_own_is_told_apart() {
-    let ended = shell("signal", "echo partial > $HARNESS_OUTPUT/partial; kill -SEGV $$").run();
+    let ended =
+        Trial::shell("signal", "echo partial > $HARNESS_OUTPUT/partial; kill -SEGV $$").run();
     let run = assert_published(&ended, "runner-killed");
     assert_eq!(*find(&run, "/report/ending"), json!({"kind": "signalled", "signal": 11}));
 }
 
 #[test]
 fn who_stays_over_budget_is_ended_and_published() {
-    let ended = shell("budget", LONG).budget(3).run();
+    let ended = Trial::shell("budget", LONG).budget(3).run();
     assert_published(&ended, "budget-exceeded");
 }
 
@@ -64,7 +61,7 @@ fn want_of_memory_is_named() {
 
 #[test]
 fn the_death_of_everything_at_once_is_published() {
-    let mut trial = shell("lost", LONG);
+    let mut trial = Trial::shell("lost", LONG);
     let job = trial.submit();
     let container = trial.kit.container(&job, "run");
     assert!(until(PATIENCE, || trial.kit.log(&job, "run").contains("begun")));
@@ -78,7 +75,7 @@ fn the_death_of_everything_at_once_is_published() {
 
 #[test]
 fn a_cancel_ends_the_runner_and_publishes_what_there_is() {
-    let mut trial = shell("cancel", LONG);
+    let mut trial = Trial::shell("cancel", LONG);
     let job = trial.submit();
     trial.kit.container(&job, "run");
     assert!(until(PATIENCE, || trial.kit.log(&job, "run").contains("begun")));
@@ -114,7 +111,7 @@ with open(folder + '/who', 'w') as file: print(getpass.getuser(), os.path.expand
 #[test]
 fn a_flood_of_output_is_no_harm() {
     let script = "yes 0123456789012345678901234567890123456789012345678 | head -c 100000000; echo the end; touch $HARNESS_OUTPUT/done";
-    let ended = shell("flood", script).run();
+    let ended = Trial::shell("flood", script).run();
     ended.assert(0, "succeeded", "succeeded");
     let archive = ended.archive();
     let tail = find(archive.run(), "/report/output_tail").as_str().unwrap();

@@ -1,16 +1,15 @@
 //! Images of all kinds: harness's own, odd ones, ones that do not start.
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use harness::clock::{Clock as _, SystemClock};
 use harness::submission::Sha256Digest;
-use harness_test_cluster::REGISTRY;
 use serde_json::{Value, json};
 
-use crate::common::command;
 use crate::kit::{
     Kit, container, deep_learning_image, harness_image, harness_image_trusting, pod, python_image,
-    shell_image, static_harness, status,
+    scripted_images, shell_image, status,
 };
 
 /// Waits until the container of the Job waits for this reason, and gives the message.
@@ -42,16 +41,7 @@ fn the_static_binary_is_an_image_of_its_own() {
 #[test]
 fn the_script_makes_images_that_run() {
     let kit = Kit::new("script");
-    let output = command(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/images"))
-        .args(["--insecure", "--pull-name", REGISTRY, "--tag", "script", "--binary"])
-        .arg(static_harness())
-        .arg(kit.node.registry_address())
-        .env("CRANE", kit.node.crane())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stdout = scripted_images(&kit, &["--tag", "script"].map(OsStr::new));
     let printed = |name: &str| {
         let line = stdout.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         let mut container = container("main", shell_image(), &[]);

@@ -1,11 +1,12 @@
 //! What a test does on the node: make images, run pods of the restricted shape, look at how they ended.
 
+use std::ffi::OsStr;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use harness_test_cluster::{Container, Image, Namespace, Node, node, until};
+use harness_test_cluster::{Container, Image, Namespace, Node, REGISTRY, node, until};
 use serde_json::{Value, json};
 
 use crate::common::{Harness, Place, Sample, command};
@@ -26,6 +27,14 @@ impl Deref for Kit {
 
     fn deref(&self) -> &Place {
         &self.place
+    }
+}
+
+/// Whatever became of the test: a pod that waits for something would hold its part of the node until its deadline.
+impl Drop for Kit {
+    fn drop(&mut self) {
+        let options = json!({"propagationPolicy": "Background"});
+        self.node.cluster().admin_delete(&self.collection("jobs"), Some(&options));
     }
 }
 
@@ -72,16 +81,21 @@ impl Kit {
         );
     }
 
-    /// Waits for the end of a Job: `Complete` or `Failed`.
+    /// How a Job has ended, if it has: `Complete` or `Failed`.
+    pub(crate) fn ending(&self, name: &str) -> Option<String> {
+        let job = self.get("jobs", name);
+        let conditions = job["status"]["conditions"].as_array().into_iter().flatten();
+        let mut met = conditions.filter(|condition| condition["status"] == "True");
+        let found = met.find(|one| one["type"] == "Complete" || one["type"] == "Failed");
+        found.and_then(|condition| condition["type"].as_str()).map(str::to_owned)
+    }
+
+    /// Waits for the end of a Job.
     #[track_caller]
     pub(crate) fn end_of_job(&self, name: &str) -> String {
         let mut end = None;
         let ended = until(PATIENCE, || {
-            let job = self.get("jobs", name);
-            let conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let mut met = conditions.iter().filter(|condition| condition["status"] == "True");
-            let found = met.find(|one| one["type"] == "Complete" || one["type"] == "Failed");
-            end = found.and_then(|condition| condition["type"].as_str()).map(str::to_owned);
+            end = self.ending(name);
             end.is_some()
         });
         assert!(ended, "{name} did not end: {}", self.kubectl(&["describe", "jobs,pods"]));
@@ -109,7 +123,7 @@ impl Kit {
             pod = self.pod_of(job);
             condition(&pod)
         });
-        assert!(met, "not met: {}", self.kubectl(&["describe", "pods"]));
+        assert!(met, "not met: {}\n{}", self.kubectl(&["get", "events"]), pod["status"]);
         pod
     }
 
@@ -143,6 +157,30 @@ pub(crate) fn status<'a>(pod: &'a Value, container: &str) -> &'a Value {
     let lists = ["containerStatuses", "initContainerStatuses"];
     let mut all = lists.iter().filter_map(|list| pod["status"][list].as_array()).flatten();
     all.find(|status| status["name"] == container).unwrap_or(&Value::Null)
+}
+
+/// Whether a container runs.
+pub(crate) fn is_running(pod: &Value, container: &str) -> bool {
+    status(pod, container)["state"]["running"].is_object()
+}
+
+/// Waits for an event with this reason.
+#[track_caller]
+pub(crate) fn event(kit: &Kit, reason: &str) {
+    let is_there = || kit.list("events").iter().any(|event| event["reason"] == reason);
+    assert!(until(PATIENCE, is_there), "no event {reason}: {}", kit.kubectl(&["get", "events"]));
+}
+
+/// What `scripts/images` prints with these arguments, having put its images into the node's registry.
+#[track_caller]
+pub(crate) fn scripted_images(kit: &Kit, arguments: &[&OsStr]) -> String {
+    let mut script = command(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/images"));
+    script.args(["--insecure", "--pull-name", REGISTRY, "--binary"]).arg(static_harness());
+    script.args(arguments).arg(kit.node.registry_address()).env("CRANE", kit.node.crane());
+    let output = script.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// A container as Pod Security wants it, with a read-only root.

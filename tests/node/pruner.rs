@@ -1,13 +1,14 @@
 //! The nightly prune as it is shipped: the manifests, the image of `scripts/images`, the rights of its account, a pod.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path};
 
-use harness_test_cluster::{REGISTRY, until};
+use harness_test_cluster::until;
 use serde_json::{Value, json};
 
-use crate::common::{MANIFESTS, Sample, command, end, find};
-use crate::kit::{Kit, PATIENCE, container, pod, shell_image, static_harness};
+use crate::common::{MANIFESTS, Sample, end, find};
+use crate::kit::{Kit, PATIENCE, container, pod, scripted_images, shell_image};
 
 /// Where the shipped manifests put the `CronJob`, and where experiments are.
 const SYSTEM: &str = "harness-system";
@@ -16,18 +17,9 @@ const ACCOUNT: &str = "system:serviceaccount:harness-system:harness-pruner";
 
 /// The image with harness and kubectl, in the node's registry: `NAME@sha256:DIGEST`.
 fn image(kit: &Kit) -> String {
-    let output = command(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/images"))
-        .args(["--insecure", "--pull-name", REGISTRY, "--only", "harness-pruner", "--binary"])
-        .arg(static_harness())
-        .arg("--kubectl")
-        .arg(kit.node.cluster().kubectl())
-        .arg(kit.node.registry_address())
-        .env("CRANE", kit.node.crane())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-    let stdout = String::from_utf8(output.stdout).unwrap();
+    let kubectl = kit.node.cluster().kubectl();
+    let arguments = ["--only", "harness-pruner", "--kubectl"].map(OsStr::new);
+    let stdout = scripted_images(kit, &[&arguments[..], &[kubectl.as_os_str()]].concat());
     stdout.trim().strip_prefix("harness-pruner=").expect("the image is printed").to_owned()
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::common::find;
 use crate::common::in_parallel;
 use crate::common::situation::Taken;
-use crate::kit::{Kit, PATIENCE, harness_image, sample, shell_image, status};
+use crate::kit::{Kit, PATIENCE, event, harness_image, is_running, sample, shell_image, status};
 use crate::trial::{Trial, archive, store, store_host};
 
 const BEGUN: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun";
@@ -28,17 +28,6 @@ fn with_image(kit: &Kit, reference: &str, profile: &str) -> String {
 fn waits_for(pod: &Value, step: &str, reasons: &[&str]) -> bool {
     let reason = &status(pod, step)["state"]["waiting"]["reason"];
     reasons.iter().any(|one| reason == one)
-}
-
-fn is_running(pod: &Value, step: &str) -> bool {
-    status(pod, step)["state"]["running"].is_object()
-}
-
-/// Waits for an event with this reason.
-#[track_caller]
-fn event(kit: &Kit, reason: &str) {
-    let is_there = || kit.list("events").iter().any(|event| event["reason"] == reason);
-    assert!(until(PATIENCE, is_there), "no event {reason}: {}", kit.kubectl(&["get", "events"]));
 }
 
 /// A registry that answers every request with this head and body.
@@ -201,10 +190,6 @@ fn quick(prefix: &str) -> Trial {
     Trial::new(prefix, shell_image(), &["sh", "-c", "echo done > $HARNESS_OUTPUT/done"])
 }
 
-fn shell(prefix: &str, script: &str) -> Trial {
-    Trial::new(prefix, shell_image(), &["sh", "-c", script])
-}
-
 /// Gives the pod no more time than it has had, as the end of its allowance would.
 #[track_caller]
 fn end_by_deadline(trial: &Trial, job: &str) {
@@ -235,7 +220,7 @@ fn steps_at_work_and_the_deadline_of_the_pod_in_each() {
         ),
     ];
     in_parallel(cases, |(name, at_the_end, phase, script, ready)| {
-        let mut trial = shell(name, &script);
+        let mut trial = Trial::shell(name, &script);
         match phase {
             "staging" => {
                 let path = trial.object("snapshot");
@@ -259,7 +244,7 @@ fn steps_at_work_and_the_deadline_of_the_pod_in_each() {
 
 #[test]
 fn a_volume_that_grows_beyond_its_size() {
-    let mut trial = shell("evicted", &format!("{BEGUN}; sleep 600 & wait"));
+    let mut trial = Trial::shell("evicted", &format!("{BEGUN}; sleep 600 & wait"));
     let job = trial.submit();
     let container = trial.kit.container(&job, "publish");
     let spool = container.path("/harness/spool/flood").unwrap();
@@ -270,7 +255,7 @@ fn a_volume_that_grows_beyond_its_size() {
 
 #[test]
 fn evicted_by_the_api() {
-    let mut trial = shell("drained", &format!("{BEGUN}; sleep 600 & wait"));
+    let mut trial = Trial::shell("drained", &format!("{BEGUN}; sleep 600 & wait"));
     let job = trial.submit();
     let pod = trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
     let name = find(&pod, "/metadata/name").as_str().unwrap();

@@ -12,7 +12,7 @@ use harness_test_store::{Options, Store};
 use serde_json::{Value, json};
 
 use crate::common::{Harness, Run, Sample, command, find, rules};
-use crate::kit::{Kit, sample};
+use crate::kit::{Kit, sample, shell_image};
 
 /// How long `status` waits: longer than the Job's own deadline allows it to last.
 const WAIT: &str = "--wait=15m";
@@ -72,6 +72,11 @@ pub(crate) struct Archive {
 }
 
 impl Trial {
+    /// An experiment that runs this script in the image with a shell.
+    pub(crate) fn shell(prefix: &str, script: &str) -> Self {
+        Self::new(prefix, shell_image(), &["sh", "-c", script])
+    }
+
     /// An experiment that runs this command in this image, with a snapshot of two files.
     pub(crate) fn new(prefix: &str, image: &Image, runner: &[&str]) -> Self {
         let kit = Kit::new(prefix);

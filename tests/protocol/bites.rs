@@ -8,8 +8,9 @@ use harness::submit::{Api, Limits, Receipt};
 use crate::clock::VirtualClock;
 use crate::faults::{Fault, Wire, unknown, what};
 use crate::plans::inputs;
+use crate::refusals::{absent, refused};
 use crate::run::{check_converged, check_history, check_receipt, submit};
-use crate::world::{RIVAL, World, absent, refused, resource_of};
+use crate::world::{RIVAL, World, resource_of};
 
 /// A lie about an answer.
 type Lie = fn(&Request, Outcome) -> Outcome;

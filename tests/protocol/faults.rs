@@ -9,7 +9,8 @@ use harness::cluster::{Method, NotSent, Outcome, Request, Requests, Resource, Un
 use harness::submit::Api;
 
 use crate::plans::NAMESPACE;
-use crate::world::{Who, World, refused, resource_of};
+use crate::refusals::refused;
+use crate::world::{Who, World, resource_of};
 
 /// One request of a run: what it does, and the how manieth of its kind it is, from 1.
 pub(crate) type Point = (&'static str, u32);

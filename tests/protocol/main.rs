@@ -12,6 +12,8 @@ mod expiry;
 mod faults;
 mod namespace;
 mod plans;
+#[path = "../kit/refusals.rs"]
+mod refusals;
 mod run;
 mod single;
 mod world;

@@ -5,11 +5,12 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use harness::clock::Clock as _;
-use harness::cluster::{Answer, Details, Expected, Method, Outcome, Request, Resource, Status};
+use harness::cluster::{Answer, Expected, Method, Outcome, Request, Resource};
 use serde_json::{Value, json};
 
 use crate::clock::VirtualClock;
 use crate::plans::NAMESPACE;
+use crate::refusals::{absent, refused};
 
 /// Who sends a request; the runs of a test count from 1.
 pub(crate) type Who = u32;
@@ -221,27 +222,6 @@ pub(crate) fn resource_of(request: &Request) -> Resource {
 /// An answer of success.
 pub(crate) fn done(status: u16, body: Value) -> Outcome {
     Outcome::Done(Answer { status, body, date: None, warnings: Vec::new() })
-}
-
-/// The proof that there is no such object.
-pub(crate) fn absent(resource: Resource, name: &str) -> Outcome {
-    refused(404, "NotFound", resource, name)
-}
-
-/// A refusal.
-pub(crate) fn refused(code: u16, reason: &str, resource: Resource, name: &str) -> Outcome {
-    Outcome::Refused(Status {
-        code,
-        reason: reason.to_owned(),
-        message: format!("{} {name}: {reason}", resource.plural()),
-        details: Details {
-            name: name.to_owned(),
-            group: resource.group().to_owned(),
-            kind: resource.plural().to_owned(),
-            ..Details::default()
-        },
-        ..Status::default()
-    })
 }
 
 fn with_uid(mut body: Value, uid: &str) -> Value {

@@ -182,25 +182,13 @@ fn prepare(settings: &Settings<'_>, folder: &Folder, begun: Begun) -> Result<Pre
     let store = Store::open(&settings.store).map_err(|error| {
         Reason::new(Step::Stage, Category::Environment, &error.to_string(), error.remedy())
     })?;
-    let expectation = expectation(fitted);
+    let expectation = Expectation::of(fitted.submission);
     Ok(Prepared {
         stage: stage_settings(settings, &places, urls, begun, expectation.clone()),
         publish: publish_settings(fitted, places, begun, expectation),
         target,
         store,
     })
-}
-
-fn expectation(fitted: &Fitted<'_>) -> Expectation {
-    let submission = fitted.submission;
-    Expectation {
-        mission_id: submission.mission_id().clone(),
-        evaluator_version: submission.evaluator_version(),
-        max_seconds: submission.max_seconds(),
-        mission_sha256: submission.mission().sha256,
-        snapshot_sha256: submission.snapshot().sha256,
-        resume_sha256: submission.resume().map(|resume| resume.sha256),
-    }
 }
 
 fn stage_settings(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Action, Conclusion, Ending, Protocol, Request};
-use crate::ledger::facts::{Doubt, Effect, Moment, Reading, Refusal};
+use crate::ledger::facts::{Doubt, Effect, JobFact, Moment, Reading, Refusal};
 
 impl Protocol {
     /// What a read showed; where it showed nothing, what to do about that.
@@ -23,6 +23,15 @@ impl Protocol {
             Reading::Refused(refusal) => Err(self.end(Ending::Refused { request: what, refusal })),
             Reading::Unknown(doubt) => Err(self.again(again(), doubt, now)),
         }
+    }
+
+    /// A Job that was read alone.
+    pub(super) fn read_job(
+        &mut self,
+        reading: Reading<JobFact>,
+        now: &Moment,
+    ) -> Result<Option<JobFact>, Action> {
+        self.read("reading the Job", reading, || vec![Request::ReadJob], now)
     }
 
     /// The same requests again in the same phase, after a while and a bounded number of times.

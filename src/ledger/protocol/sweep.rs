@@ -37,8 +37,7 @@ impl Protocol {
         reading: Reading<JobFact>,
         now: &Moment,
     ) -> Action {
-        let again = || vec![Request::ReadJob];
-        let job = match self.read("reading the Job", reading, again, now) {
+        let job = match self.read_job(reading, now) {
             Err(action) => return action,
             Ok(job) => job,
         };

@@ -45,7 +45,13 @@ pub struct Setting {
 }
 
 impl Setting {
-    fn new(name: &'static str, submitters: &[Signature], keepers: &[Task], budget: Budget) -> Self {
+    /// Without nodes that must be waited for and without a queue, from nothing.
+    pub fn new(
+        name: &'static str,
+        submitters: &[Signature],
+        keepers: &[Task],
+        budget: Budget,
+    ) -> Self {
         Self {
             name,
             submitters: submitters.to_vec(),

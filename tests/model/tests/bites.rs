@@ -7,17 +7,7 @@ use harness_model::setting::{Budget, Setting};
 use harness_model::variant::Variant;
 
 fn setting(submitters: &[&'static str], budget: Budget) -> Setting {
-    Setting {
-        name: "broken",
-        submitters: submitters.to_vec(),
-        keepers: Vec::new(),
-        budget,
-        tries: 3,
-        waits_for_nodes: false,
-        has_queue: false,
-        preempts: false,
-        stands: false,
-    }
+    Setting::new("broken", submitters, &[], budget)
 }
 
 fn pruned(submitters: &[&'static str], budget: Budget) -> Setting {

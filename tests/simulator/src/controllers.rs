@@ -7,8 +7,8 @@ use harness::render::compare;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::chance::Random;
 use crate::clock::at;
-use crate::random::Random;
 use crate::server::{CLUSTER, Server, What};
 
 /// Everybody does something for the Job `name`, if there is something to do; says what.

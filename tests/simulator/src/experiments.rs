@@ -18,16 +18,7 @@ pub const EXPERIMENTS: usize = 2;
 /// The signatures.
 pub const SIGNATURES: [&str; 2] = ["ab", "cd"];
 
-const QUEUED: &str = "\
-schema_version: profile.v1
-name: queued-v1
-description: in a queue
-queue: research
-resources:
-  run: {cpu: \"1\", memory: 4Gi, ephemeral_storage: 12Gi}
-volumes: {inputs: 5Gi, output: 1Gi, scratch: 5Gi}
-allowances: {queue: 3600, pending: 240, pull: 180, staging: 180, publication: 120, grace: 60, active_deadline: 1800}
-";
+const QUEUED: &str = include_str!("../../kit/queued-v1.yaml");
 
 /// Everything that submissions borrow from.
 pub struct Experiments {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use harness::cluster::{NotSent, Outcome, Request, Unknown, Why};
 
-use crate::random::Random;
-use crate::server::{is_effect, refused, resource_of};
+use crate::chance::Random;
+use crate::refusals::refused;
+use crate::server::{is_effect, resource_of};
 
 /// What befalls a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,6 +9,8 @@
 //! quorum reads: <https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list>), so no read is stale here;
 //! only a list's further pages are of the time of its first.
 
+#[path = "../../kit/chance.rs"]
+pub mod chance;
 pub mod checks;
 pub mod clock;
 pub mod controllers;
@@ -19,7 +21,8 @@ pub mod lies;
 pub mod many;
 pub mod play;
 pub mod process;
-pub mod random;
+#[path = "../../kit/refusals.rs"]
+pub mod refusals;
 pub mod schedule;
 pub mod server;
 pub mod stage;

@@ -3,7 +3,8 @@
 use harness::cluster::{Outcome, Request, Resource};
 use serde_json::Value;
 
-use crate::server::{absent, is_create, name_of, refused, resource_of};
+use crate::refusals::{absent, refused};
+use crate::server::{is_create, name_of, resource_of};
 
 /// Which rule is undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

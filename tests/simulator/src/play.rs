@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use harness::cluster::{Expected, Method, Outcome, Request, Resource};
 
+use crate::chance::Random;
 use crate::checks;
 use crate::controllers;
 use crate::experiments::{EXPERIMENTS, Experiments, SIGNATURES};
@@ -14,7 +15,6 @@ use crate::faults::Fault;
 use crate::figures::Figures;
 use crate::lies::Lie;
 use crate::process;
-use crate::random::Random;
 use crate::schedule::{Schedule, Weather, Work};
 use crate::server::{HAND, Server, Who, is_create, is_effect, name_of};
 use crate::stage::{Ask, Reply, Stage};

@@ -1,7 +1,7 @@
 //! What a seed means: who runs which command, and how much may befall them.
 
+use crate::chance::Random;
 use crate::experiments::{EXPERIMENTS, SIGNATURES};
-use crate::random::Random;
 
 /// One command of somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::cluster::{Answer, Details, Expected, Method, Outcome, Request, Resource, Status};
+use harness::cluster::{Answer, Expected, Method, Outcome, Request, Resource};
 use serde_json::{Value, json};
 
 use crate::clock::at;
 use crate::experiments::NAMESPACE;
+use crate::refusals::{absent, refused};
 
 /// Who changes something: a process by its number, or one of those below.
 pub type Who = usize;
@@ -386,25 +387,4 @@ pub fn is_create(request: &Request) -> bool {
 /// An answer of success.
 pub fn done(status: u16, body: Value) -> Outcome {
     Outcome::Done(Answer { status, body, date: None, warnings: Vec::new() })
-}
-
-/// The proof that there is no such object.
-pub fn absent(resource: Resource, name: &str) -> Outcome {
-    refused(404, "NotFound", resource, name)
-}
-
-/// A refusal.
-pub fn refused(code: u16, reason: &str, resource: Resource, name: &str) -> Outcome {
-    Outcome::Refused(Status {
-        code,
-        reason: reason.to_owned(),
-        message: format!("{} {name}: {reason}", resource.plural()),
-        details: Details {
-            name: name.to_owned(),
-            group: resource.group().to_owned(),
-            kind: resource.plural().to_owned(),
-            ..Details::default()
-        },
-        ..Status::default()
-    })
 }
