@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use harness_test_cluster::{ControlPlane, Options, until};
 
-use crate::kit::process::{PATIENCE, Started};
+use crate::kit::PATIENCE;
+use crate::kit::process::Started;
 use crate::kit::{Harness, Sample, find};
 
 const COUNT: usize = 500;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::audit::Audit;
 use crate::check::{Facts, complaints};
-use crate::kit::process::PATIENCE;
+use crate::kit::PATIENCE;
 use crate::kit::{Harness, Run, Sample, find};
 use crate::schedule::{Plan, SIGNATURES, Schedule};
 use crate::storm;

@@ -1,13 +1,11 @@
 //! Jobs that have ended, were cancelled, are being deleted, or were pruned.
 
-use std::time::Duration;
+use crate::kit::PATIENCE;
 
 use harness_test_cluster::until;
 use serde_json::{Value, json};
 
 use crate::kit::{Place, Sample, find, in_parallel};
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Ends the only Job through its status, as the controller does at the end of a pod.
 #[track_caller]

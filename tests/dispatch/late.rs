@@ -1,15 +1,13 @@
 //! Creates that arrive after harness gave up on them.
 
+use crate::kit::PATIENCE;
 use std::process::Stdio;
-use std::time::Duration;
 
 use harness_test_cluster::fault::{Exchange, Requests};
 use harness_test_cluster::{Grant, until};
 use serde_json::json;
 
 use crate::kit::{Harness, Place, Run, Sample, command, find};
-
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The real creates of a resource.
 pub(crate) fn creates(resource: &str) -> Requests {

@@ -1,13 +1,11 @@
 //! The namespace that is meant, and those that are not.
 
-use std::time::Duration;
+use crate::kit::PATIENCE;
 
 use harness_test_cluster::until;
 use serde_json::{Value, json};
 
 use crate::kit::{Harness, Place, Sample, find};
-
-const PATIENCE: Duration = Duration::from_mins(2);
 
 #[test]
 fn a_missing_namespace() {

@@ -1,13 +1,11 @@
 //! Clusters that say no: missing rights, full quotas, policies that deny or change.
 
-use std::time::Duration;
+use crate::kit::PATIENCE;
 
 use harness_test_cluster::{Grant, until};
 use serde_json::{Value, json};
 
 use crate::kit::{Place, Sample, find, in_parallel};
-
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The table of the submitter: group, resource, verb.
 const SUBMITTER: [(&str, &str, &str); 7] = [

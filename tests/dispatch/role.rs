@@ -1,7 +1,7 @@
 //! The namespace that `manifests/cluster` makes, and its submitter.
 
+use crate::kit::PATIENCE;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use harness_test_cluster::{ADMIN_CONTEXT, ControlPlane, Namespace, shared, until};
 use serde_json::{Value, json};
@@ -11,8 +11,6 @@ use crate::kit::{Place, Run, Sample, command};
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/cluster");
 const NAMESPACE: &str = "research";
 const SUBMITTER: &str = "system:serviceaccount:research:harness-submitter";
-const PATIENCE: Duration = Duration::from_mins(1);
-
 /// Applies the manifests as anybody does, and waits until all of it is in force.
 fn research() -> Place {
     static APPLIED: OnceLock<()> = OnceLock::new();

@@ -6,7 +6,8 @@ use harness_test_cluster::fault::FaultProxy;
 use harness_test_cluster::until;
 use rustix::process::{Signal, kill_process};
 
-use crate::kit::process::{Family, PATIENCE, Started, assert_empty, is_asleep};
+use crate::kit::PATIENCE;
+use crate::kit::process::{Family, Started, assert_empty, is_asleep};
 use crate::kit::steps::Step;
 use crate::kit::{Harness, Place, Sample, in_parallel};
 

@@ -6,7 +6,8 @@ use harness_test_cluster::{ControlPlane, Options, until};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::kit::process::{PATIENCE, Started, assert_empty};
+use crate::kit::PATIENCE;
+use crate::kit::process::{Started, assert_empty};
 use crate::kit::{Harness, Place, Run, Sample};
 
 fn write_samples(harness: &Harness, count: usize) -> Vec<Sample> {

@@ -1,5 +1,6 @@
 //! What controllers write, written by hand: an experiment that ended long ago.
 
+use super::PATIENCE;
 use std::time::Duration;
 
 use harness::clock::{Clock as _, SystemClock};
@@ -7,9 +8,6 @@ use harness_test_cluster::until;
 use serde_json::{Value, json};
 
 use super::place::Place;
-
-/// How long a controller may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Writes a status until no controller's write comes in between.
 #[track_caller]

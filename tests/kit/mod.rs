@@ -17,12 +17,15 @@ mod sample;
 pub(crate) mod situation;
 pub(crate) mod steps;
 
-pub(crate) use ended::{PATIENCE, end, set_status};
+pub(crate) use ended::{end, set_status};
 pub(crate) use manifests::{MANIFESTS, rules};
 pub(crate) use place::{Place, find};
 pub(crate) use queue::{QUEUE, QUEUE_GROUP};
 pub(crate) use run::{Harness, Run, command};
 pub(crate) use sample::{HARNESS_IMAGE, Sample, random_hex};
+
+/// How long anything may take that has to come: machines are slow and busy with other tests.
+pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_mins(3);
 
 /// Checks all cases at once: most of their time is spent waiting.
 ///

@@ -1,5 +1,6 @@
 //! Admission policies in one test's namespace: what injects into pods and what refuses them, as webhooks do.
 
+use super::PATIENCE;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,8 +8,6 @@ use serde_json::{Value, json};
 use super::place::Place;
 
 const GROUP: &str = "admissionregistration.k8s.io/v1";
-const PATIENCE: Duration = Duration::from_mins(1);
-
 impl Place {
     /// Has every pod that is created here changed by this CEL expression, an `Object`.
     #[track_caller]

@@ -1,5 +1,6 @@
 //! A run of harness that is going on, and the processes below it, found by their numbers in `/proc`.
 
+use super::PATIENCE;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
@@ -11,9 +12,6 @@ use harness_test_cluster::{is_running, until};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::run::{Harness, Run};
-
-/// The longest wait for something that must happen; far longer than it takes.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A run that was started.
 pub(crate) struct Started {

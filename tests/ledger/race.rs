@@ -156,7 +156,7 @@ fn a_submit_at_every_step_of_a_release() {
             let rival = if signed_again { sample.signed_again() } else { sample.clone() };
             let released = std::thread::scope(|scope| {
                 let run = scope.spawn(|| harness.run(&["release", &name, "--yes"]));
-                let read = harness_test_cluster::until(std::time::Duration::from_secs(5), || {
+                let read = harness_test_cluster::until(crate::world::PATIENCE, || {
                     proxy.exchanges().len() >= number as usize || run.is_finished()
                 });
                 assert!(read);

@@ -10,8 +10,9 @@ use std::process::Stdio;
 use harness_test_cluster::until;
 use rustix::process::Pid;
 
+use crate::common::PATIENCE;
 use crate::common::canary::spellings;
-use crate::common::process::{PATIENCE, Started, arguments, descendants};
+use crate::common::process::{Started, arguments, descendants};
 use crate::common::steps::Step;
 use crate::common::{Sample, command};
 use crate::kit::Kit;

@@ -1,5 +1,6 @@
 //! A namespace with queues of its own, and what a scheduler and a kubelet do to its pods.
 
+pub(crate) use crate::kit::PATIENCE;
 use std::ops::Deref;
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::kit::{Harness, Place, QUEUE_GROUP, Sample, find, rules, set_status};
 
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 /// A node without a machine.
 const NODE: &str = "by-hand";
 

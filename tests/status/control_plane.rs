@@ -1,7 +1,7 @@
 //! Situations that a control plane without nodes makes: each test brings one about on a real API server with its real
 //! controllers, and says what `status` has to tell of it.
 
-use std::time::Duration;
+use crate::kit::PATIENCE;
 
 use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::{Component, ControlPlane, Options, until};
@@ -10,8 +10,6 @@ use serde_json::{Value, json};
 
 use crate::kit::situation::Taken;
 use crate::kit::{Harness, Place, Sample, find};
-
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A control plane that a test may take apart.
 fn own(prefix: &str) -> Place {

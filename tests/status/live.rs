@@ -1,5 +1,6 @@
 //! `status`, `--wait`, `--watch` and `list` against a real API server, as it restarts and as objects come and go.
 
+use crate::kit::PATIENCE;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -11,8 +12,6 @@ use harness_test_cluster::{ADMIN_CONTEXT, until};
 use serde_json::{Value, json};
 
 use crate::kit::{Place, Run, Sample, command, find};
-
-const PATIENCE: Duration = Duration::from_secs(40);
 
 fn dispatch(place: &Place, arguments: &[&str], proxy: Option<&FaultProxy>) -> Command {
     let mut command = command(env!("CARGO_BIN_EXE_harness"));

@@ -1,5 +1,6 @@
 //! A run of harness that is going on, and what it has written so far.
 
+pub(crate) use crate::kit::PATIENCE;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +14,6 @@ use serde_json::Value;
 
 use crate::kit::process::{arguments, descendants};
 use crate::kit::{HARNESS_IMAGE, Place, Run, command};
-
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A command of `prediction dispatch` in a namespace, as the administrator, through a proxy if there is one.
 pub(crate) fn dispatch(place: &Place, proxy: Option<&FaultProxy>, arguments: &[&str]) -> Command {
