@@ -36,6 +36,7 @@ fn a_status_of_its_own_is_published_as_a_failure() {
     assert_eq!(*find(&run, "/report/ending"), json!({"kind": "exited", "code": 3}));
     assert!(find(&run, "/report/output_tail").as_str().unwrap().contains("no result"));
     assert!(ended.sentence().contains('3'), "{}", ended.sentence());
+    ended.keep("runner-failed");
 }
 
 #[test]
@@ -44,12 +45,14 @@ fn a_signal_of_its_own_is_told_apart() {
         Trial::shell("signal", "echo partial > $HARNESS_OUTPUT/partial; kill -SEGV $$").run();
     let run = assert_published(&ended, "runner-killed");
     assert_eq!(*find(&run, "/report/ending"), json!({"kind": "signalled", "signal": 11}));
+    ended.keep("runner-killed");
 }
 
 #[test]
 fn who_stays_over_budget_is_ended_and_published() {
     let ended = Trial::shell("budget", LONG).budget(3).run();
     assert_published(&ended, "budget-exceeded");
+    ended.keep("budget-exceeded");
 }
 
 #[test]
@@ -57,6 +60,7 @@ fn want_of_memory_is_named() {
     let script = "echo partial > $HARNESS_OUTPUT/partial; exec python3 -c \"$0\"";
     let ended = Trial::new("memory", python_image(), &["sh", "-c", script, ALLOCATE]).run();
     assert_published(&ended, "out-of-memory");
+    ended.keep("oom-run");
 }
 
 #[test]
@@ -83,6 +87,7 @@ fn a_cancel_ends_the_runner_and_publishes_what_there_is() {
     assert_eq!(cancel.code, Some(0), "{cancel}");
     let ended = trial.wait(job);
     ended.assert(7, "cancelled", "cancelled");
+    ended.keep("cancelled");
     let archive = ended.archive();
     assert_eq!(archive.run()["outcome"], "stopped");
     assert_eq!(archive.text("partial"), "partial\n");

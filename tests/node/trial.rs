@@ -11,6 +11,7 @@ use harness_test_cluster::{ADDRESS, Grant, Image, Names, node};
 use harness_test_store::{Options, Store};
 use serde_json::{Value, json};
 
+use crate::common::situation::Taken;
 use crate::common::{Harness, Run, Sample, command, find, rules};
 use crate::kit::{Kit, sample, shell_image};
 
@@ -199,6 +200,15 @@ impl Ended {
             self.status["diagnosis"]["category"].as_str().unwrap_or_default(),
         );
         assert_eq!(found, (Some(code), phase, category), "{}", self.story());
+    }
+
+    /// Keeps it as a situation of this name; the file that calls this is its recipe.
+    #[track_caller]
+    pub(crate) fn keep(&self, name: &str) {
+        let said = |value: &Value| value.as_str().unwrap().to_owned();
+        let (phase, category) =
+            (said(&self.status["phase"]), said(&self.status["diagnosis"]["category"]));
+        Taken::of(&self.trial.kit, &self.job).keep(name, &phase, &category);
     }
 
     /// The sentence of the diagnosis.

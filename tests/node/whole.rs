@@ -19,6 +19,7 @@ if [ -n "${HARNESS_RESUME:-}" ]; then cat "$HARNESS_RESUME"/* > "$HARNESS_OUTPUT
 fn an_experiment_goes_the_whole_way() {
     let ended = Trial::new("whole", shell_image(), &["sh", "-c", SHOW]).run();
     ended.assert(0, "succeeded", "succeeded");
+    ended.keep("succeeded");
     assert_eq!(ended.trial.kit.end_of_job(&ended.job), "Complete");
     for step in ended.status["steps"].as_array().unwrap() {
         assert_eq!(step["state"], "succeeded", "{}", ended.story());

@@ -123,7 +123,6 @@ fn with(mut status: Value, more: Value) -> Value {
 /// What a real kubelet or controller says only where something is broken that tests do not break.
 fn cases() -> Vec<Case> {
     let started = || json!({"startTime": BEGUN, "active": 1, "ready": 0});
-    let live = "it is shown live by tests/node/endings.rs and whole.rs, which record nothing yet";
     let old_node = "kubelets of other versions say it so";
     let lost = "a kubelet that lost a step's message cannot be asked for";
     let fire = "tests/fire brings it about, never twice in the same way";
@@ -131,14 +130,6 @@ fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("no-pod-yet", "pending", "no-pod-yet", json!({"startTime": BEGUN}), Value::Null)
             .because("it lasts for milliseconds"),
-        case("succeeded", "succeeded", "succeeded", json!({"conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": LATER}], "succeeded": 1, "completionTime": LATER}), pod("Succeeded", done("stage", ""), done("publish", &said("publish", "succeeded")), done("run", "")))
-            .because(live),
-        case("budget-exceeded", "failed", "budget-exceeded", failed(), published("budget-exceeded", 23, ended("run", 23, "Error", "")))
-            .because(live),
-        case("runner-killed", "failed", "runner-killed", failed(), published("runner-killed", 22, ended("run", 22, "Error", "")))
-            .because(live),
-        case("oom-run", "failed", "out-of-memory", failed(), published("runner-killed", 22, ended("run", 137, "OOMKilled", "")))
-            .because(live),
         case("oom-stage", "failed", "out-of-memory", failed(), stopped_at_stage(ended("stage", 137, "OOMKilled", "")))
             .because("no input of the tests makes `stage` need more memory than it has"),
         case("starting", "pending", "starting", started(), stuck("PodInitializing", ""))
