@@ -28,7 +28,7 @@ fn queued_admitted_and_over() {
     // There is no such queue yet, which only Kueue can tell.
     let is_said = || !lab.workload(&name)["status"]["conditions"].is_null();
     assert!(until(PATIENCE, is_said), "{:#}", lab.workload(&name));
-    let queued = lab.status_when(&name, "queued", "queued");
+    let queued = lab.keep_when("queued-without-a-queue", &name, "queued", "queued");
     let sentence = queued["diagnosis"]["sentence"].as_str().unwrap();
     assert!(sentence.contains("LocalQueue lab doesn't exist"), "{queued:#}");
     assert_eq!(
@@ -40,7 +40,7 @@ fn queued_admitted_and_over() {
     lab.open_queue(&json!({"example.org/pool": "research"}));
     let pod = lab.pod(&name);
     assert_eq!(pod["spec"]["nodeSelector"], json!({"example.org/pool": "research"}));
-    let admitted = lab.status_when(&name, "pending", "scheduling");
+    let admitted = lab.keep_when("admitted-by-kueue", &name, "pending", "scheduling");
     assert_eq!((&admitted["run_started"], &admitted["remarks"]), (&json!("never"), &json!([])));
     let changed = [
         "spec.suspend",

@@ -9,6 +9,7 @@ use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::{Grant, User, shared, until};
 use serde_json::{Value, json};
 
+use crate::kit::situation::Taken;
 use crate::kit::{Harness, Place, QUEUE_GROUP, Sample, find, rules, set_status};
 
 /// A node without a machine.
@@ -73,6 +74,14 @@ impl Lab {
         });
         assert!(is_so, "{last:#}\n{:#}", Value::Array(self.list("events")));
         last
+    }
+
+    /// Waits as [`status_when`](Self::status_when) does, and keeps it as the situation of this name.
+    #[track_caller]
+    pub(crate) fn keep_when(&self, name: &str, job: &str, phase: &str, category: &str) -> Value {
+        let status = self.status_when(job, phase, category);
+        Taken::of(&self.place, job).keep(name, phase, category);
+        status
     }
 
     /// Waits until something holds for the Job.

@@ -35,7 +35,7 @@ fn preempted_while_its_code_ran() {
     let container = json!({"name": "c", "image": "c", "resources": {"requests": {"cpu": "1"}}});
     let pod = json!({"restartPolicy": "Never", "containers": [container]});
     lab.more_important("more-important", &pod);
-    lab.status_when(&name, "queued", "requeued");
+    lab.keep_when("preempted-by-kueue", &name, "queued", "requeued");
     lab.gone(&first);
     lab.job_when(&name, |job| job["status"]["active"].as_i64().unwrap_or_default() == 0);
     let requeued = lab.status(&name);
@@ -56,7 +56,7 @@ fn preempted_while_its_code_ran() {
     let again = lab.status_when(&name, "pending", "scheduling");
     assert_eq!(again["run_started"], "yes", "{again:#}");
     lab.run(&second);
-    let twice = lab.status_when(&name, "running", "run-more-than-once");
+    let twice = lab.keep_when("run-again-by-kueue", &name, "running", "run-more-than-once");
     assert_eq!(twice["remarks"], json!(["the code was started in 2 pods of this Job"]));
     lab.harness().submit(&sample("attempt-1")).expect(0, "already_submitted");
     lab.succeed(&second);
@@ -78,7 +78,7 @@ fn evicted_before_its_pod_had_a_node() {
     let name = lab.submitted(&sample("attempt-1"));
     lab.pod(&name);
     lab.hold_queue(true);
-    let requeued = lab.status_when(&name, "queued", "requeued");
+    let requeued = lab.keep_when("evicted-by-kueue", &name, "queued", "requeued");
     let said = sentence(&requeued);
     assert!(said.starts_with("the queue `lab` took the Job back after it had started: "), "{said}");
     assert!(said.contains("ClusterQueue"), "{said}");

@@ -16,9 +16,10 @@ pub(crate) fn form(mut objects: Value) -> Value {
     let zero = zero.unwrap_or_else(|| time(objects["now"].as_str().unwrap()));
     let shift = time(BEGUN).duration_since(zero);
     let namespace = objects["job"]["metadata"]["namespace"].as_str().map(str::to_owned);
-    for object in ["job", "record"] {
-        trim(&mut objects[object]);
+    for object in ["job", "record", "workload"] {
+        objects.get_mut(object).map(trim);
     }
+    let workload = objects["workload"]["metadata"]["name"].as_str().map(str::to_owned);
     objects["pods"].as_array_mut().into_iter().flatten().for_each(trim);
     let events = objects["events"].as_array_mut().into_iter().flatten();
     events.for_each(|event| {
@@ -31,6 +32,9 @@ pub(crate) fn form(mut objects: Value) -> Value {
     let mut text = objects.to_string();
     if let Some(namespace) = namespace {
         text = text.replace(&namespace, "research");
+    }
+    if let Some(workload) = workload {
+        text = text.replace(&workload, "workload");
     }
     let text = renamed(&text, time_at, |old| {
         let moment = time(old);

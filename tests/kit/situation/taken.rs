@@ -4,7 +4,7 @@ use harness::clock::{Clock as _, SystemClock};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::super::{Place, find};
+use super::super::{Place, QUEUE_GROUP, find};
 use super::{are_recorded, normal, read, situation, told, write};
 
 /// What a live API server holds of one experiment, as `status` reads it.
@@ -16,7 +16,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Of the Job of this name, whether it is there or not: with its pods, all events about them, and its record.
+    /// Of the Job of this name, whether it is there or not: with its pods, all events about them, its record, and what Kueue says.
     #[track_caller]
     pub(crate) fn of(place: &Place, name: &str) -> Self {
         let one = |resource: &str| match place.cluster.admin_get(&place.path(resource, name)) {
@@ -33,10 +33,17 @@ impl Taken {
         let mut about: Vec<&Value> = pods.iter().map(|pod| find(pod, "/metadata/uid")).collect();
         about.extend(job.pointer("/metadata/uid"));
         let mut events = place.list("events");
-        events.retain(|event| about.contains(&&event["involvedObject"]["uid"]));
+        // Those about pods that are gone included, which are known by their name alone.
+        let of_a_pod = format!("{name}-");
+        events.retain(|event| {
+            let it = &event["involvedObject"];
+            about.contains(&&it["uid"])
+                || it["name"].as_str().is_some_and(|name| name.starts_with(&of_a_pod))
+        });
+        let workload = job.pointer("/metadata/uid").and_then(|uid| workload(place, uid));
         let (status, version) = place.cluster.admin_get("/version");
         assert_eq!(status, 200, "{version:#}");
-        Self {
+        let mut taken = Self {
             objects: json!({
                 "name": name,
                 "now": SystemClock.now().round(jiff::Unit::Second).unwrap().to_string(),
@@ -48,7 +55,11 @@ impl Taken {
             }),
             kubernetes: version["gitVersion"].as_str().unwrap().to_owned(),
             by_hand: None,
+        };
+        if let Some(workload) = workload {
+            taken.objects["workload"] = workload;
         }
+        taken
     }
 
     /// With this part of it set by hand, as the recipe says.
@@ -118,4 +129,14 @@ impl Taken {
             assert_eq!(fresh[field], kept.expected[field], "{name}: {field}; {fresh:#}");
         }
     }
+}
+
+/// What Kueue says of the Job of this UID; nothing where there is no Kueue.
+fn workload(place: &Place, job_uid: &Value) -> Option<Value> {
+    let namespace = &place.namespace.name;
+    let path = format!("/apis/{QUEUE_GROUP}/namespaces/{namespace}/workloads");
+    let (_, mut list) = place.cluster.admin_get(&path);
+    let items = list["items"].as_array_mut()?;
+    items.retain(|one| one.pointer("/metadata/ownerReferences/0/uid") == Some(job_uid));
+    items.pop()
 }
