@@ -7,7 +7,7 @@ use harness::execution::evidence::{Resource, Statement, verify};
 use harness::submission::Sha256Digest;
 use serde_json::Value;
 
-use crate::common::{check_shown, first_line, json_or_text, place, pointers};
+use crate::common::{check_shown, first_line, json_or_text, percent_decoded, place, pointers};
 
 static GOLDEN: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../src/execution/evidence/tests/evidence.json"))
@@ -65,7 +65,7 @@ fn check(data: &[u8]) {
             check_findings(&seen);
             let is_possible = |subject: &Resource| {
                 Sha256Digest::parse(&subject.digest.sha256).is_ok()
-                    && readable_name(subject.name.as_bytes()) == subject.name
+                    && spelt(&subject.name) == subject.name
             };
             if statement.subject.iter().all(is_possible) {
                 assert!(seen.is_empty(), "it differs from itself: {seen:?}");
@@ -81,12 +81,16 @@ fn check_findings(findings: &[String]) {
     }
 }
 
+/// As an archive's names are always spelt: the path that this name means, as a name.
+fn spelt(name: &str) -> String {
+    readable_name(&percent_decoded(name))
+}
+
 /// The archive that this evidence speaks of.
 fn found(statement: &Statement) -> Found {
     let output = &statement.predicate.harness_run.output;
-    // An archive's names are always spelt so.
     let file = |subject: &Resource| FileEntry {
-        name: readable_name(subject.name.as_bytes()),
+        name: spelt(&subject.name),
         digest: Sha256Digest::parse(&subject.digest.sha256)
             .unwrap_or_else(|_| Sha256Digest::of("")),
     };

@@ -13,7 +13,13 @@ pub fn mission(data: &[u8]) {
             check_problems(&problems, data);
         }
         (Ok(mission), Ok(_)) => {
-            let plain: Value = serde_json::from_slice(data).expect("what is strict is JSON");
+            let plain: Value = match serde_json::from_slice(data) {
+                Ok(plain) => plain,
+                // JSON has numbers that no machine has, and of fields that are not harness's nobody reads them.
+                Err(error) => {
+                    return assert!(error.to_string().contains("out of range"), "{error}");
+                }
+            };
             assert_eq!(plain["mission_id"], mission.mission_id.as_str());
             let evaluator = format!("sha256:{}", mission.evaluator_version);
             assert_eq!(plain["evaluator_version"], evaluator);

@@ -99,6 +99,9 @@ pub fn json(serialised: &str) -> String {
 }
 
 /// A document as YAML for people: one value a line, never folded, the same characters as escapes.
+///
+/// Values are read back as they were. So are keys without invisible characters, which are all that harness, profiles and
+/// Kubernetes have; in another the escape stays what it looks like.
 pub fn yaml(document: &Value) -> Result<String> {
     let options = yaml_options();
     let serialised = serde_yaml::to_string_with_options(&Quoted(document), options)

@@ -136,7 +136,7 @@ fn workload(place: &Place, job_uid: &Value) -> Option<Value> {
     let namespace = &place.namespace.name;
     let path = format!("/apis/{QUEUE_GROUP}/namespaces/{namespace}/workloads");
     let (_, mut list) = place.cluster.admin_get(&path);
-    let items = list["items"].as_array_mut()?;
+    let items = list.get_mut("items")?.as_array_mut()?;
     items.retain(|one| one.pointer("/metadata/ownerReferences/0/uid") == Some(job_uid));
     items.pop()
 }
