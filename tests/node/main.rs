@@ -8,8 +8,10 @@ mod alone;
 #[path = "../kit/mod.rs"]
 mod common;
 mod endings;
+mod hostile;
 mod images;
 mod kit;
+mod limits;
 mod memory;
 mod pods;
 mod pruner;
@@ -19,4 +21,5 @@ mod situations;
 mod stores;
 mod submitted;
 mod trial;
+mod twice;
 mod whole;
