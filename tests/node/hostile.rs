@@ -1,8 +1,111 @@
-//! Runners on a real kubelet that do what nobody asked them for.
+//! Runners on a real kubelet that attack the record, the inputs, the other steps and the node.
+
+use serde_json::json;
 
 use crate::common::find;
-use crate::kit::shell_image;
+use crate::kit::{python_image, shell_image};
 use crate::trial::Trial;
+
+/// Tries everything that a process of the pod's user can, and says what went through. The descriptors of others are asked
+/// for with `pidfd_getfd` (438), processes traced with `PTRACE_ATTACH` (16).
+const ATTACK: &str = r#"
+import ctypes, glob, os, shutil, signal, socket, sys, threading, time
+output = os.environ["HARNESS_OUTPUT"]
+inputs, control = "/harness/inputs", "/harness/control"
+done = []
+
+def attempt(name, action):
+    try:
+        if action() is not False:
+            done.append(name)
+    except OSError:
+        pass
+
+def connect():
+    stream = socket.socket(socket.AF_UNIX)
+    stream.settimeout(2)
+    stream.connect(control + "/run.sock")
+    stream.sendall(b'{"type":"hello","harness_version":"0","command":[]}\n{"type":"finished","report":{"ending":{"kind":"exited","code":0}}}\n')
+    return stream.recv(1) != b""
+
+def race():
+    for _ in range(200):
+        attempt("raced the socket", connect)
+        time.sleep(0.01)
+
+def squat():
+    stream = socket.socket(socket.AF_UNIX)
+    stream.bind(control + "/run.sock")
+
+for name in os.listdir("/proc"):
+    if not name.isdigit() or int(name) == os.getpid():
+        continue
+    for path in ("environ", "mem", "maps", "auxv", "root/harness/urls", "cwd", "exe", "fd", "fdinfo"):
+        place = f"/proc/{name}/{path}"
+        attempt("read " + place, lambda: os.listdir(place) if path in ("root/harness/urls", "fd", "fdinfo") else os.readlink(place) if path in ("cwd", "exe") else open(place, "rb").read(1))
+libc = ctypes.CDLL(None, use_errno=True)
+attempt("traced run", lambda: libc.ptrace(16, 1, 0, 0) == 0)
+pidfd = os.pidfd_open(1)
+attempt("took a descriptor", lambda: any(libc.syscall(438, pidfd, fd, 0) >= 0 for fd in range(32)))
+attempt("joined a namespace", lambda: libc.setns(pidfd, 0x20000000) == 0)
+attempt("became root", lambda: os.setuid(0))
+attempt("mounted", lambda: libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0)
+attempt("left the user namespace", lambda: libc.unshare(0x10000000) == 0 and open("/proc/self/setgroups", "w") is not None and libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0)
+for folder in ("/harness/urls", "/harness/spool", "/harness/ca", "/var/run/secrets", "/harness/../proc/2/root/harness/urls"):
+    attempt("listed " + folder, lambda: os.listdir(folder))
+for path in ("/harness/spool/started", "/harness/spool/result.tar.gz", "/harness/urls/result_put_url"):
+    attempt("wrote " + path, lambda: open(path, "w"))
+mission, snapshot = os.environ["HARNESS_MISSION"], os.environ["HARNESS_SNAPSHOT"]
+attempt("wrote the mission", lambda: open(mission, "a"))
+attempt("changed a mode", lambda: os.chmod(mission, 0o777))
+attempt("moved an input", lambda: os.rename(snapshot, snapshot + "2"))
+attempt("added an input", lambda: open(snapshot + "/new", "w"))
+attempt("removed an input", lambda: os.unlink(mission))
+attempt("linked an input", lambda: os.link(mission, output + "/linked"))
+attempt("replaced harness", lambda: open("/harness/tools/harness", "r+b"))
+attempt("connected", connect)
+attempt("squatted the socket", squat)
+attempt("wrote beside the socket", lambda: open(control + "/x", "w"))
+threads = [threading.Thread(target=race) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+for one in (signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGUSR1, signal.SIGALRM, signal.SIGQUIT):
+    os.kill(1, one)
+forged = '{"schema_version":"prediction_reason.v1","step":"%s","category":"succeeded","sentence":"all is well","remedy":"","digests":{}}'
+for step in ("run", "publish"):
+    attempt("wrote its own message", lambda: open("/dev/termination-log", "w").write(forged % step))
+open(output + "/evidence.json", "w").write('{"forged": true}')
+os.makedirs(output + "/output", exist_ok=True)
+open(output + "/output/evidence.json", "w").write("{}")
+open(output + "/done", "w").write("\n".join(sorted(set(done))))
+print(done, flush=True)
+if os.fork() == 0:
+    os.setsid()
+    while True:
+        try:
+            open(output + "/late", "a").write("x")
+        except OSError:
+            pass
+        time.sleep(0.01)
+sys.exit(3)
+"#;
+
+#[test]
+fn an_attack_on_the_record_changes_nothing_of_it() {
+    let trial = Trial::new("attack", python_image(), &["python3", "-c", ATTACK]);
+    let ended = trial.run();
+    ended.assert(7, "failed", "runner-failed");
+    assert_eq!(ended.status["diagnosis"]["basis"], "step-message", "{}", ended.story());
+    let archive = ended.archive();
+    // All that it may do, so that an attack that did nothing is known to have tried.
+    assert_eq!(archive.text("done"), "wrote its own message");
+    assert_eq!(archive.text("evidence.json"), "{\"forged\": true}");
+    let run = archive.run();
+    assert_eq!(*find(run, "/report/ending"), json!({"kind": "exited", "code": 3}));
+    let bytes = ended.result().unwrap();
+    let verdict = ended.verify_with_cluster(&bytes);
+    assert_eq!(verdict["holds"], true);
+}
 
 /// What is left in the container's message is no more than a hint, whatever it is.
 #[test]
