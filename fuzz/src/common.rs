@@ -66,21 +66,6 @@ pub(crate) fn check_places(problems: &[Problem], data: &[u8]) {
     }
 }
 
-/// The bytes that `%XX` stand for, once; what is no such triple stays.
-pub(crate) fn percent_decoded(text: &str) -> Vec<u8> {
-    let (mut decoded, mut rest) = (Vec::new(), text.as_bytes());
-    while let [first, more @ ..] = rest {
-        let byte = more.get(..2).filter(|_| *first == b'%').and_then(|digits| {
-            u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16)
-                .ok()
-                .filter(|_| digits.iter().all(u8::is_ascii_hexdigit))
-        });
-        decoded.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &more[2..] } else { more };
-    }
-    decoded
-}
-
 /// JSON pointers of everything in `value`, the root first.
 pub(crate) fn pointers(value: &Value) -> Vec<String> {
     let mut found = vec![String::new()];

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use harness::execution::archive::{FileEntry, Found, readable_name};
 use harness::execution::evidence::{Resource, Statement, verify};
 use harness::submission::Sha256Digest;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::common::{check_shown, first_line, json_or_text, percent_decoded, place, pointers};
+use crate::common::{check_shown, first_line, json_or_text, place, pointers};
 
 static GOLDEN: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../src/execution/evidence/tests/evidence.json"))
@@ -83,7 +84,7 @@ fn check_findings(findings: &[String]) {
 
 /// As an archive's names are always spelt: the path that this name means, as a name.
 fn spelt(name: &str) -> String {
-    readable_name(&percent_decoded(name))
+    readable_name(&percent_decode_str(name).collect::<Vec<u8>>())
 }
 
 /// The archive that this evidence speaks of.

@@ -85,8 +85,7 @@ fn by_stage(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
     if *exit_code == Some(0) {
         return None;
     }
-    let reason = reason_of(pod, Step::Stage);
-    match reason {
+    match reason_of(pod, Step::Stage) {
         // Whatever it said: without an end that went well the kubelet starts nothing after it.
         None | Some(Reason { category: StepEnd::Succeeded, .. })
             if is_status_lost(pod, Step::Stage) =>

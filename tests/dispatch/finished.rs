@@ -1,10 +1,9 @@
 //! Jobs that have ended, were cancelled, are being deleted, or were pruned.
 
-use crate::kit::PATIENCE;
-
 use harness_test_cluster::until;
 use serde_json::{Value, json};
 
+use crate::kit::PATIENCE;
 use crate::kit::{Place, Sample, find, in_parallel};
 
 /// Ends the only Job through its status, as the controller does at the end of a pod.

@@ -1,12 +1,12 @@
 //! Creates that arrive after harness gave up on them.
 
-use crate::kit::PATIENCE;
 use std::process::Stdio;
 
 use harness_test_cluster::fault::{Exchange, Requests};
 use harness_test_cluster::{Grant, until};
 use serde_json::json;
 
+use crate::kit::PATIENCE;
 use crate::kit::{Harness, Place, Run, Sample, command, find};
 
 /// The real creates of a resource.

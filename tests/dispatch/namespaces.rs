@@ -1,10 +1,9 @@
 //! The namespace that is meant, and those that are not.
 
-use crate::kit::PATIENCE;
-
 use harness_test_cluster::until;
 use serde_json::{Value, json};
 
+use crate::kit::PATIENCE;
 use crate::kit::{Harness, Place, Sample, find};
 
 #[test]

@@ -1,10 +1,9 @@
 //! Clusters that say no: missing rights, full quotas, policies that deny or change.
 
-use crate::kit::PATIENCE;
-
 use harness_test_cluster::{Grant, until};
 use serde_json::{Value, json};
 
+use crate::kit::PATIENCE;
 use crate::kit::{Place, Sample, find, in_parallel};
 
 /// The table of the submitter: group, resource, verb.

@@ -1,11 +1,11 @@
 //! The namespace that `manifests/cluster` makes, and its submitter.
 
-use crate::kit::PATIENCE;
 use std::sync::OnceLock;
 
 use harness_test_cluster::{ADMIN_CONTEXT, ControlPlane, Namespace, shared, until};
 use serde_json::{Value, json};
 
+use crate::kit::PATIENCE;
 use crate::kit::{Place, Run, Sample, command};
 
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/cluster");

@@ -1,12 +1,10 @@
 //! What controllers write, written by hand: an experiment that ended long ago.
 
-use super::PATIENCE;
-use std::time::Duration;
-
 use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::until;
 use serde_json::{Value, json};
 
+use super::PATIENCE;
 use super::place::Place;
 
 /// Writes a status until no controller's write comes in between.

@@ -1,13 +1,12 @@
 //! Admission policies in one test's namespace: what injects into pods and what refuses them, as webhooks do.
 
-use super::PATIENCE;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
+use super::PATIENCE;
 use super::place::Place;
 
 const GROUP: &str = "admissionregistration.k8s.io/v1";
+
 impl Place {
     /// Has every pod that is created here changed by this CEL expression, an `Object`.
     #[track_caller]

@@ -1,6 +1,5 @@
 //! A run of harness that is going on, and the processes below it, found by their numbers in `/proc`.
 
-use super::PATIENCE;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
@@ -11,6 +10,7 @@ use std::time::Duration;
 use harness_test_cluster::{is_running, until};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::PATIENCE;
 use super::run::{Harness, Run};
 
 /// A run that was started.

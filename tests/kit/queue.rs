@@ -10,6 +10,15 @@ pub(crate) const QUEUE_GROUP: &str = "kueue.x-k8s.io/v1beta2";
 pub(crate) const QUEUE: &str = "lab";
 
 impl Place {
+    /// What Kueue has of the Jobs here; nothing where there is no Kueue.
+    #[track_caller]
+    pub(crate) fn workloads(&self) -> Vec<Value> {
+        let path = format!("/apis/{QUEUE_GROUP}/namespaces/{}/workloads", self.namespace.name);
+        let (_, mut list) = self.cluster.admin_get(&path);
+        let items = list.get_mut("items").map(Value::take);
+        items.and_then(|items| items.as_array().cloned()).unwrap_or_default()
+    }
+
     /// Opens the queue, on nodes with these labels. Only one workload fits at a time.
     #[track_caller]
     pub(crate) fn open_queue(&self, node_labels: &Value) {

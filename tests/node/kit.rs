@@ -136,8 +136,7 @@ impl Kit {
     /// A container of the Job's pod, from the node's side, once it runs.
     #[track_caller]
     pub(crate) fn container(&self, job: &str, name: &str) -> Container<'static> {
-        let runs = |pod: &Value| status(pod, name)["state"]["running"].is_object();
-        let pod = self.pod_when(job, runs);
+        let pod = self.pod_when(job, |pod| is_running(pod, name));
         let pod = pod["metadata"]["name"].as_str().unwrap();
         self.node.container(&self.namespace.name, pod, name).unwrap()
     }

@@ -48,6 +48,11 @@ fn inputs_that_unpack_to_more_than_their_volume_are_refused() {
 /// Allocates and touches more than there is.
 const ALLOCATE: &str = "held = [bytearray(b'x') * (4 << 20) for _ in range(100)]";
 
+/// Whether control groups are those of version 2.
+fn has_unified_groups() -> bool {
+    std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists()
+}
+
 /// The limit of `store-v1`.
 const MEMORY: u64 = 96 << 20;
 
@@ -57,11 +62,10 @@ fn memory_is_told_as_the_kernel_counts_it() {
     ended.assert(7, "failed", "out-of-memory");
     let archive = ended.archive();
     let peak = find(archive.run(), "/report/peak_memory_bytes");
-    let second = std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
     match peak.as_u64() {
         Some(peak) => assert!((MEMORY / 10 * 9..=MEMORY).contains(&peak), "{peak} of {MEMORY}"),
         // Version 2 has it from Linux 5.19 on.
-        None => assert!(second, "version 1 tells the peak"),
+        None => assert!(has_unified_groups(), "version 1 tells the peak"),
     }
     let milliseconds = find(archive.run(), "/report/cpu_milliseconds").as_u64();
     assert!(milliseconds.is_some_and(|milliseconds| milliseconds > 0), "{}", ended.story());
@@ -72,8 +76,7 @@ fn memory_is_told_as_the_kernel_counts_it() {
 fn a_runner_that_survives_want_of_memory_may_succeed() {
     let script = "python3 -c \"$0\" && exit 9; echo survived > $HARNESS_OUTPUT/survived";
     let ended = Trial::new("survivor", python_image(), &["sh", "-c", script, ALLOCATE]).run();
-    let second = std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
-    if second {
+    if has_unified_groups() {
         ended.assert(7, "failed", "out-of-memory");
     } else {
         ended.assert(0, "succeeded", "succeeded");

@@ -32,7 +32,7 @@ const OWN: [&str; 12] = [
     "/predicate/runDetails/byproducts",
 ];
 
-/// Where each gzip member of an archive begins: the seal, a member of known form at the end, says where the evidence does.
+/// The first gzip member of the result, which holds the output; the evidence follows in another.
 fn output_member(ended: &Ended) -> Vec<u8> {
     let bytes = ended.result().unwrap();
     let mut rest = &bytes[..];

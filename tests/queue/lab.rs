@@ -1,6 +1,5 @@
 //! A namespace with queues of its own, and what a scheduler and a kubelet do to its pods.
 
-pub(crate) use crate::kit::PATIENCE;
 use std::ops::Deref;
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
@@ -9,8 +8,9 @@ use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::{Grant, User, shared, until};
 use serde_json::{Value, json};
 
+pub(crate) use crate::kit::PATIENCE;
 use crate::kit::situation::Taken;
-use crate::kit::{Harness, Place, QUEUE_GROUP, Sample, find, rules, set_status};
+use crate::kit::{Harness, Place, Sample, find, rules, set_status};
 
 /// A node without a machine.
 const NODE: &str = "by-hand";
@@ -176,11 +176,8 @@ impl Lab {
 
     /// Kueue's view of the Job; null where it has none.
     pub(crate) fn workload(&self, job: &str) -> Value {
-        let path = format!("/apis/{QUEUE_GROUP}/namespaces/{}/workloads", self.namespace.name);
-        let mut all = self.cluster.admin_get(&path).1;
-        let items = all["items"].as_array_mut().unwrap();
-        let owned = |one: &&mut Value| one["metadata"]["ownerReferences"][0]["name"] == job;
-        items.iter_mut().find(owned).map_or(Value::Null, Value::take)
+        let owned = |one: &Value| one["metadata"]["ownerReferences"][0]["name"] == job;
+        self.workloads().into_iter().find(owned).unwrap_or_default()
     }
 }
 

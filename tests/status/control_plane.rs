@@ -1,13 +1,12 @@
 //! Situations that a control plane without nodes makes: each test brings one about on a real API server with its real
 //! controllers, and says what `status` has to tell of it.
 
-use crate::kit::PATIENCE;
-
 use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::{Component, ControlPlane, Options, until};
 use jiff::{SignedDuration, Unit};
 use serde_json::{Value, json};
 
+use crate::kit::PATIENCE;
 use crate::kit::situation::Taken;
 use crate::kit::{Harness, Place, Sample, find};
 

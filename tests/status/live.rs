@@ -1,6 +1,5 @@
 //! `status`, `--wait`, `--watch` and `list` against a real API server, as it restarts and as objects come and go.
 
-use crate::kit::PATIENCE;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -11,6 +10,7 @@ use harness_test_cluster::fault::{Action, FaultProxy, Requests};
 use harness_test_cluster::{ADMIN_CONTEXT, until};
 use serde_json::{Value, json};
 
+use crate::kit::PATIENCE;
 use crate::kit::{Place, Run, Sample, command, find};
 
 fn dispatch(place: &Place, arguments: &[&str], proxy: Option<&FaultProxy>) -> Command {

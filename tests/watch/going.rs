@@ -1,6 +1,5 @@
 //! A run of harness that is going on, and what it has written so far.
 
-pub(crate) use crate::kit::PATIENCE;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +11,7 @@ use harness_test_cluster::{ADMIN_CONTEXT, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+pub(crate) use crate::kit::PATIENCE;
 use crate::kit::process::{arguments, descendants};
 use crate::kit::{HARNESS_IMAGE, Place, Run, command};
 

@@ -4,7 +4,7 @@ use harness::clock::{Clock as _, SystemClock};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::super::{Place, QUEUE_GROUP, find};
+use super::super::{Place, find};
 use super::{are_recorded, normal, read, situation, told, write};
 
 /// What a live API server holds of one experiment, as `status` reads it.
@@ -16,7 +16,8 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Of the Job of this name, whether it is there or not: with its pods, all events about them, its record, and what Kueue says.
+    /// Of the Job of this name, whether it is there or not: with its pods, all events about them, its record, and what
+    /// Kueue says.
     #[track_caller]
     pub(crate) fn of(place: &Place, name: &str) -> Self {
         let one = |resource: &str| match place.cluster.admin_get(&place.path(resource, name)) {
@@ -40,7 +41,10 @@ impl Taken {
             about.contains(&&it["uid"])
                 || it["name"].as_str().is_some_and(|name| name.starts_with(&of_a_pod))
         });
-        let workload = job.pointer("/metadata/uid").and_then(|uid| workload(place, uid));
+        let owner = |one: &Value| one.pointer("/metadata/ownerReferences/0/uid").cloned();
+        let uid = job.pointer("/metadata/uid");
+        let workload =
+            place.workloads().into_iter().find(|one| uid.is_some() && owner(one).as_ref() == uid);
         let (status, version) = place.cluster.admin_get("/version");
         assert_eq!(status, 200, "{version:#}");
         let mut taken = Self {
@@ -129,14 +133,4 @@ impl Taken {
             assert_eq!(fresh[field], kept.expected[field], "{name}: {field}; {fresh:#}");
         }
     }
-}
-
-/// What Kueue says of the Job of this UID; nothing where there is no Kueue.
-fn workload(place: &Place, job_uid: &Value) -> Option<Value> {
-    let namespace = &place.namespace.name;
-    let path = format!("/apis/{QUEUE_GROUP}/namespaces/{namespace}/workloads");
-    let (_, mut list) = place.cluster.admin_get(&path);
-    let items = list.get_mut("items")?.as_array_mut()?;
-    items.retain(|one| one.pointer("/metadata/ownerReferences/0/uid") == Some(job_uid));
-    items.pop()
 }
