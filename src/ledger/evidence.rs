@@ -1,6 +1,6 @@
 //! What a Job and its pods prove: how it ended, and that its `run` never started. Pure.
 
-use super::facts::{Earlier, JobFact, PodFact, RunFact};
+use super::facts::{Earlier, JobFact, PodFact, RunFact, Suspension};
 use crate::execution::Category;
 use crate::render::compare::JobState;
 
@@ -74,6 +74,17 @@ pub fn pending_without_node<'a>(
         [pod] if pod.is_bound => Err(format!("its pod {} has a node", pod.name)),
         [pod] => never_started_or_silent(pod).map(|()| pod),
         _ => Err("it shows more than one pod".to_owned()),
+    }
+}
+
+/// Whether a suspended Job proves that it never had a pod. It holds for the version that was read, and no longer.
+pub fn never_admitted(job: &JobFact, pods: &[PodFact]) -> Result<(), Doubtful> {
+    let is_untouched = job.counted == 0 && job.started_at.is_none();
+    match job.suspension {
+        Suspension::SinceCreation if is_untouched && own(job, pods).next().is_none() => Ok(()),
+        Suspension::SinceCreation => Err("it is suspended and shows that it had a pod".to_owned()),
+        Suspension::Later => Err("it is suspended, and may have been started before".to_owned()),
+        Suspension::No => Err("it is not suspended any more".to_owned()),
     }
 }
 

@@ -25,7 +25,7 @@ pub struct JobFact {
     /// Since when its pods may start, RFC 3339.
     pub started_at: Option<String>,
     /// Whether it is suspended.
-    pub is_suspended: bool,
+    pub suspension: Suspension,
     /// Whether an earlier pod may have come and gone without a trace in the Job.
     pub earlier_pods: Option<Earlier>,
     /// How many pods the Job has counted as ended.
@@ -36,6 +36,24 @@ pub struct JobFact {
     pub cancelled: Option<Cancellation>,
     /// The Secret that it names.
     pub secret: Option<String>,
+}
+
+impl JobFact {
+    /// Whether it starts no pod as it stands.
+    pub fn is_suspended(&self) -> bool {
+        self.suspension != Suspension::No
+    }
+}
+
+/// Whether a Job is suspended, and so starts no pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Suspension {
+    /// It may start pods.
+    No,
+    /// It is, and its specification was never another one: it never could start a pod.
+    SinceCreation,
+    /// It is, and may have been started before.
+    Later,
 }
 
 /// Why a Job may have had a pod that it no longer counts.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::facts::{
     Doubt, Earlier, Fact, Identity, JobFact, PodFact, Reading, RecordFact, RunFact, SecretFact,
+    Suspension,
 };
 use super::protocol::Request;
 use crate::cluster::{Outcome, Resource};
@@ -107,7 +108,7 @@ pub fn job(live: &Value) -> JobFact {
         terminating,
         state: compare::job_state(live),
         started_at: status["startTime"].as_str().map(str::to_owned),
-        is_suspended: live["spec"]["suspend"] == true,
+        suspension: suspension(live),
         earlier_pods: earlier_pods(live),
         counted: count("failed").saturating_add(count("succeeded")),
         deadline: live["spec"]["activeDeadlineSeconds"].as_i64(),
@@ -138,6 +139,16 @@ fn earlier_pods(live: &Value) -> Option<Earlier> {
         return Some(Earlier::Restarted);
     }
     may_have_been_stopped(live).then_some(Earlier::Suspended)
+}
+
+/// The server counts every change of a specification as a generation, and a Job is started by such a change:
+/// <https://kubernetes.io/docs/concepts/workloads/controllers/job/#suspending-a-job>.
+fn suspension(live: &Value) -> Suspension {
+    match (&live["spec"]["suspend"], &live["metadata"]["generation"]) {
+        (Value::Bool(true), generation) if *generation == 1 => Suspension::SinceCreation,
+        (Value::Bool(true), _) => Suspension::Later,
+        _ => Suspension::No,
+    }
 }
 
 /// Whether a pod of this Job may have come and gone without a trace: that of a Job which is suspended is deleted and not

@@ -53,6 +53,7 @@ pub(super) fn of(
         // Who released what is published already would only be told so again.
         Phase::Failed if category == Category::ALREADY_PUBLISHED => false,
         Phase::Failed => true,
+        Phase::Queued => evidence::never_admitted(&job, &pods).is_ok(),
         Phase::Pending => {
             let waits = [Category::SCHEDULING, Category::SCHEDULING_GATED, Category::UNSCHEDULABLE];
             waits.contains(&category) && evidence::pending_without_node(&job, &pods).is_ok()

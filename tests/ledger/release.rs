@@ -81,7 +81,7 @@ fn without_the_proof_nothing_changes() {
     bind(&place, &live);
     refused(&place, &name, "has a node");
     place.patch("jobs", &name, &json!({"spec": {"suspend": true}}));
-    refused(&place, &name, "suspended");
+    refused(&place, &name, "may have been started before");
 
     let place = Place::new("release-ran");
     let name = submitted(&place, &Sample::new("attempt-1"));
@@ -105,6 +105,49 @@ fn without_the_proof_nothing_changes() {
     let name = submitted(&place, &Sample::new("attempt-1"));
     end(&place, &name, "Complete", 1);
     refused(&place, &name, "succeeded");
+}
+
+/// One that waits in a queue which nobody looks at.
+fn queued(place: &Place) -> (String, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("queued.yaml"), include_str!("../kit/queued-v1.yaml"))
+        .unwrap();
+    let harness = place.harness().env("HARNESS_PROFILES", folder.path());
+    let sample = Sample::new("attempt-1").with("resource_profile", "queued-v1");
+    let created = harness.submit(&sample).expect(0, "created");
+    assert_eq!(created["job"]["state"], "queued");
+    (created["job"]["name"].as_str().unwrap().to_owned(), folder)
+}
+
+#[test]
+fn as_the_operator_a_job_that_no_queue_ever_admitted() {
+    let place = Place::new("release-queued");
+    let (name, _profiles) = queued(&place);
+    let status = place.harness().run(&["status", &name]);
+    assert!(status.stdout.contains("dispatch release"), "{status}");
+    let operator = place.harness_as(&user(&place, "operator"));
+    operator.run(&["release", &name, "--yes"]).expect(0, "released");
+    place.assert_holds(0, 0);
+}
+
+/// The queue admits it between the last look and the delete: the version is the proof, and it does not hold.
+#[test]
+fn a_job_that_its_queue_admits_meanwhile_is_left_alone() {
+    let place = Place::new("release-admitted");
+    let (name, _profiles) = queued(&place);
+    let proxy = place.proxy();
+    let held = proxy.hold(Requests::new("DELETE", "/jobs/"));
+    let harness = place.harness_through(&proxy);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| harness.run(&["release", &name, "--yes"]));
+        held.wait_until_read().unwrap();
+        place.patch("jobs", &name, &json!({"spec": {"suspend": false}}));
+        assert_eq!(held.release_and_wait().unwrap(), 409);
+        run.join().unwrap()
+    });
+    let receipt = run.expect(4, "not_released");
+    assert!(receipt["detail"].as_str().unwrap().contains("its queue started it"), "{receipt:#}");
+    place.assert_holds(1, 0);
 }
 
 /// A pod that was stopped and started again leaves no trace of the first time.

@@ -16,8 +16,6 @@ fn workload_goes(lab: &Lab, job: &str) {
 fn a_queued_one_is_cancelled_for_good() {
     let lab = Lab::new("cancelled");
     let name = lab.submitted(&sample("attempt-1"));
-    lab.harness().run(&["release", &name, "--yes"]).expect(4, "not_released");
-    lab.assert_holds(1, 1);
     let cancelled = lab.harness().run(&["cancel", &name, "--yes"]).expect(0, "cancelled");
     assert_eq!(*find(&cancelled, "/job/name"), Value::from(name.as_str()));
     workload_goes(&lab, &name);
@@ -27,6 +25,22 @@ fn a_queued_one_is_cancelled_for_good() {
     // A queue that opens now finds nothing to start.
     lab.open_queue(&serde_json::json!({}));
     assert_eq!(lab.list("pods"), Vec::<Value>::new());
+}
+
+#[test]
+fn a_queued_one_is_released_and_queued_again() {
+    let lab = Lab::new("queued");
+    let name = lab.submitted(&sample("attempt-1"));
+    assert!(until(PATIENCE, || !lab.workload(&name).is_null()));
+    let queued = lab.status_when(&name, "queued", "queued");
+    let remedy = queued["diagnosis"]["remedy"].as_str().unwrap();
+    assert!(remedy.contains("dispatch release"), "{remedy}");
+    lab.harness().run(&["release", &name, "--yes"]).expect(0, "released");
+    lab.assert_holds(0, 0);
+    workload_goes(&lab, &name);
+    assert_eq!(lab.submitted(&sample("attempt-1")), name);
+    lab.open_queue(&serde_json::json!({}));
+    lab.pod(&name);
 }
 
 #[test]

@@ -150,6 +150,31 @@ fn a_pod_without_a_node_is_to_be_deleted() {
 }
 
 #[test]
+fn a_job_that_was_suspended_from_its_beginning_never_had_a_pod() {
+    let suspended =
+        |generation: Value| json!({"/spec/suspend": true, "/metadata/generation": generation});
+    let none = json!({});
+    let queued = job(&none, &suspended(json!(1)));
+    assert_eq!(never_admitted(&queued, &[]), Ok(()));
+    // A pod of an earlier Job is none of this one.
+    let another = PodFact { job_uid: Some("another".to_owned()), ..pod(&none) };
+    assert_eq!(never_admitted(&queued, &[another]), Ok(()));
+    let active = json!({"startTime": "2030-01-02T03:04:05Z"});
+    for (job, pods, why) in [
+        (job(&none, &suspended(json!(2))), vec![], "may have been started before"),
+        (job(&none, &suspended(json!(null))), vec![], "may have been started before"),
+        (job(&none, &none), vec![], "not suspended any more"),
+        (job(&none, &json!({"/spec/suspend": "true"})), vec![], "not suspended any more"),
+        (job(&active, &suspended(json!(1))), vec![], "had a pod"),
+        (job(&json!({"failed": 1}), &suspended(json!(1))), vec![], "had a pod"),
+        (queued, vec![pod(&none)], "had a pod"),
+    ] {
+        let proof = never_admitted(&job, &pods);
+        assert!(proof.clone().is_err_and(|said| said.contains(why)), "{why}: {proof:?}");
+    }
+}
+
+#[test]
 fn how_it_ended() {
     let complete = json!({"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]});
     let mut cancelled = job(&failed(), &json!({}));

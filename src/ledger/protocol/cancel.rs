@@ -43,7 +43,7 @@ impl Protocol {
         if job.cancelled.is_none() {
             return self.mark(job, now);
         }
-        if job.is_suspended && !job.state.is_terminal() {
+        if job.is_suspended() && !job.state.is_terminal() {
             return self.start_record(job, "cancelled", now);
         }
         let lowering = self.lowering(job);
@@ -64,7 +64,7 @@ impl Protocol {
             resource_version: job.resource_version.clone(),
             at: at.to_string(),
             by,
-            lower: job.is_suspended,
+            lower: job.is_suspended(),
         };
         self.attempt("marking the Job as cancelled", vec![request])
     }

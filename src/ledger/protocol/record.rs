@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::end::unclear;
 use super::{Action, Ending, Phase, Protocol, Request, send};
 use crate::ledger::evidence;
-use crate::ledger::facts::{Effect, JobFact, Moment, Reading, RecordFact};
+use crate::ledger::facts::{Effect, JobFact, Moment, Reading, RecordFact, Suspension};
 use crate::render::compare::JobState;
 use crate::submit::record::{Record, SCHEMA_VERSION};
 
@@ -17,12 +17,33 @@ pub struct Licence(Ground);
 enum Ground {
     Recorded,
     NeverRan,
+    NeverAdmitted,
 }
 
 impl Licence {
     /// For a Job whose `run` provably never started.
     pub(super) fn never_ran() -> Self {
         Self(Ground::NeverRan)
+    }
+
+    /// For a Job that is suspended and never was anything else.
+    pub(super) fn never_admitted() -> Self {
+        Self(Ground::NeverAdmitted)
+    }
+
+    /// Why what this rests on does not hold any more.
+    pub(super) fn lapsed(self, job: &JobFact) -> Option<String> {
+        match (self.0, job.suspension) {
+            (Ground::Recorded, _) | (Ground::NeverAdmitted, Suspension::SinceCreation) => None,
+            (Ground::NeverRan, Suspension::No) => evidence::traceable(job).err(),
+            (Ground::NeverRan, _) => Some(
+                "it was suspended meanwhile and may start at any moment".to_owned(),
+            ),
+            (Ground::NeverAdmitted, _) => Some(
+                "its queue started it meanwhile; where its Secret is gone already, it cannot run until it is submitted \
+                 again".to_owned(),
+            ),
+        }
     }
 
     /// Whether a record keeps the identity refused.

@@ -17,9 +17,9 @@ impl Protocol {
             JobState::Succeeded { .. } => {
                 self.end(Ending::NotReleased("it ran and succeeded".to_owned()))
             }
-            JobState::Queued => self
-                .end(Ending::NotReleased("it is suspended and may start at any moment".to_owned())),
-            JobState::Failed { .. } | JobState::Pending | JobState::Running => self.look_beside(),
+            JobState::Failed { .. } | JobState::Queued | JobState::Pending | JobState::Running => {
+                self.look_beside()
+            }
         }
     }
 
@@ -29,12 +29,22 @@ impl Protocol {
                 "there is a record of it, and a record is for ever".to_owned(),
             ));
         }
-        if matches!(job.state, JobState::Failed { .. }) {
-            return match evidence::failed_without_run(job, &self.pods) {
-                Ok(()) => self.list_secrets(Licence::never_ran(), Duration::ZERO),
-                Err(why) => self.end(Ending::NotReleased(why)),
-            };
+        let proven = match job.state {
+            JobState::Failed { .. } => {
+                evidence::failed_without_run(job, &self.pods).map(|()| Licence::never_ran())
+            }
+            JobState::Queued => {
+                evidence::never_admitted(job, &self.pods).map(|()| Licence::never_admitted())
+            }
+            _ => return self.release_pending(job),
+        };
+        match proven {
+            Ok(licence) => self.list_secrets(licence, Duration::ZERO),
+            Err(why) => self.end(Ending::NotReleased(why)),
         }
+    }
+
+    fn release_pending(&mut self, job: &JobFact) -> Action {
         match evidence::pending_without_node(job, &self.pods) {
             Err(why) => self.end(Ending::NotReleased(why)),
             Ok(pod) if evidence::unbound_for_good(pod) => {

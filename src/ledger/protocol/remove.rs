@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::end::unclear;
 use super::{Action, Command, Ending, Licence, Phase, Protocol, Request, Unclear, effects, send};
-use crate::ledger::evidence;
 use crate::ledger::facts::{Effect, Fact, JobFact, Moment, Reading, RecordFact, SecretFact};
 
 /// So many Secrets are deleted side by side.
@@ -56,7 +55,7 @@ impl Protocol {
         if let Some(action) = self.overtaken(job.as_ref()) {
             return action;
         }
-        if let Some(why) = job.as_ref().and_then(|job| no_longer_proven(licence, job)) {
+        if let Some(why) = job.as_ref().and_then(|job| licence.lapsed(job)) {
             return self.end(Ending::NotReleased(why));
         }
         let (leaving, standing): (Vec<_>, Vec<_>) =
@@ -151,7 +150,7 @@ impl Protocol {
             return action;
         }
         let Some(job) = job else { return self.look(Duration::ZERO) };
-        if let Some(why) = no_longer_proven(licence, &job) {
+        if let Some(why) = licence.lapsed(&job) {
             return self.end(Ending::NotReleased(why));
         }
         let (uid, version) = (job.uid, Some(job.resource_version));
@@ -251,17 +250,6 @@ impl Protocol {
             }
         }
     }
-}
-
-/// Why a Job that was proven never to have run may have had another pod since.
-fn no_longer_proven(licence: Licence, job: &JobFact) -> Option<String> {
-    if licence.is_recorded() {
-        return None;
-    }
-    evidence::traceable(job).err().or_else(|| {
-        job.is_suspended
-            .then(|| "it was suspended meanwhile and may start at any moment".to_owned())
-    })
 }
 
 /// So many of these Secrets as are deleted side by side.

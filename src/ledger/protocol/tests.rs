@@ -1,7 +1,7 @@
 //! What a command says after an answer was lost, or somebody else came in between.
 
 use super::*;
-use crate::ledger::facts::{Earlier, Identity, RunFact};
+use crate::ledger::facts::{Earlier, Identity, RunFact, Suspension};
 use crate::render::compare::JobState;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -46,14 +46,18 @@ impl Told {
 
     /// A `release` of a pending Job, up to the list of Secrets that follows the proof.
     fn releases() -> Self {
+        Self::looks(job(), vec![pod()]).hears(vec![done()])
+    }
+
+    /// A `release` of a Job and its pods, up to what it makes of them.
+    fn looks(job: JobFact, pods: Vec<PodFact>) -> Self {
         Self::start(Command::Release)
-            .hears(vec![Fact::Namespace(Reading::Present("namespace".to_owned())), stands()])
+            .hears(vec![Fact::Namespace(Reading::Present("namespace".to_owned())), reads(job)])
             .hears(vec![
                 Fact::Record(Reading::Absent),
-                Fact::Pods(Reading::Present(vec![pod()])),
+                Fact::Pods(Reading::Present(pods)),
                 Fact::Who(Reading::Present("somebody".to_owned())),
             ])
-            .hears(vec![done()])
     }
 }
 
@@ -66,7 +70,7 @@ fn job() -> JobFact {
         terminating: None,
         state: JobState::Pending,
         started_at: None,
-        is_suspended: false,
+        suspension: Suspension::No,
         earlier_pods: None,
         counted: 0,
         deadline: Some(1800),
@@ -181,7 +185,7 @@ fn a_release_ends_where_the_job_was_stopped_and_started_before_its_secrets_went(
 fn a_release_ends_where_the_job_was_stopped_and_started_while_its_secrets_went() {
     let stopped = [
         JobFact { earlier_pods: Some(Earlier::Suspended), ..job() },
-        JobFact { is_suspended: true, state: JobState::Queued, ..job() },
+        JobFact { suspension: Suspension::Later, state: JobState::Queued, ..job() },
     ];
     for stopped in stopped {
         let end = Told::releases()
@@ -193,6 +197,42 @@ fn a_release_ends_where_the_job_was_stopped_and_started_while_its_secrets_went()
             .end();
         assert!(matches!(end.ending, Ending::NotReleased(_)), "{end:?}");
         assert_eq!(end.secrets, ["secret"]);
+    }
+}
+
+fn queued(suspension: Suspension) -> JobFact {
+    JobFact { suspension, state: JobState::Queued, ..job() }
+}
+
+#[test]
+fn what_a_queue_never_admitted_is_released_in_the_version_that_shows_it() {
+    let waits = JobFact { resource_version: "7".to_owned(), ..queued(Suspension::SinceCreation) };
+    let told = Told::looks(waits.clone(), Vec::new())
+        .hears(vec![listed(&["secret"])])
+        .hears(vec![reads(waits.clone())])
+        .hears(vec![done()])
+        .hears(vec![listed(&[])])
+        .hears(vec![reads(waits)]);
+    let [Request::DeleteJob { uid, resource_version, .. }] = told.asks() else {
+        panic!("{:?}", told.action)
+    };
+    assert_eq!((uid.as_str(), resource_version.as_deref()), ("job", Some("7")));
+}
+
+#[test]
+fn a_release_ends_where_the_queue_admits_meanwhile() {
+    let before = Told::looks(queued(Suspension::Later), Vec::new()).end();
+    assert!(matches!(before.ending, Ending::NotReleased(_)), "{before:?}");
+    for admitted in [queued(Suspension::Later), job()] {
+        let looked = || Told::looks(queued(Suspension::SinceCreation), Vec::new());
+        let early =
+            looked().hears(vec![listed(&["secret"])]).hears(vec![reads(admitted.clone())]).end();
+        assert_eq!(early.secrets, [""; 0]);
+        let late = looked().hears(vec![listed(&[])]).hears(vec![reads(admitted)]).end();
+        for end in [early, late] {
+            let Ending::NotReleased(why) = &end.ending else { panic!("{end:?}") };
+            assert!(why.contains("its queue started it meanwhile"), "{why}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is due, by the server's clock.
 
 use super::*;
-use crate::ledger::facts::Identity;
+use crate::ledger::facts::{Identity, Suspension};
 use crate::render::compare::JobState;
 
 const NOW: &str = "2030-01-10T00:00:00Z";
@@ -19,7 +19,7 @@ fn job(state: JobState) -> JobFact {
         terminating: None,
         state,
         started_at: None,
-        is_suspended: false,
+        suspension: Suspension::No,
         earlier_pods: None,
         counted: 0,
         deadline: None,

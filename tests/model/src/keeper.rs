@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use harness::ledger::facts::{
     Doubt, Earlier, Effect, Fact, Identity, JobFact, PodFact, Reading, RecordFact, RunFact,
-    SecretFact,
+    SecretFact, Suspension,
 };
 use harness::ledger::protocol::{Action, Conclusion, Ending, Request};
 use harness::ledger::{Command, Limits, Protocol};
@@ -420,7 +420,13 @@ fn fact(job: &Job, variant: Variant) -> JobFact {
         terminating: None,
         state,
         started_at: None,
-        is_suspended: job.is_suspended,
+        suspension: match (job.is_suspended, job.starts) {
+            (false, _) => Suspension::No,
+            (true, starts) if starts == 0 || variant == Variant::AdmissionForgotten => {
+                Suspension::SinceCreation
+            }
+            (true, _) => Suspension::Later,
+        },
         earlier_pods: (was_stopped && variant != Variant::SuspensionForgotten)
             .then_some(Earlier::Suspended),
         counted: u64::from(job.finished.is_some()),

@@ -139,6 +139,15 @@ pub fn quick() -> Vec<Setting> {
         .with_queue(true)
         .standing(),
         Setting::new(
+            "two submitters, a release of what a queue may start, a loss",
+            &["a", "b"],
+            &[Release],
+            Budget { losses: 1, ..none },
+        )
+        .with_nodes()
+        .with_queue(false)
+        .standing(),
+        Setting::new(
             "a submitter, a cancel of what a queue may start, a loss",
             &["a"],
             &[Cancel],

@@ -31,6 +31,8 @@ pub enum Variant {
     RecordLast,
     /// A release does not ask whether the Job was suspended after its start.
     SuspensionForgotten,
+    /// A release takes a suspended Job for one that never was anything else.
+    AdmissionForgotten,
     /// The Job's name depends on the signature, so nothing is locked.
     TwoNames,
 }

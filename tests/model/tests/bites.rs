@@ -109,7 +109,9 @@ fn a_pod_that_is_deleted_in_any_version() {
 
 #[test]
 fn a_release_of_what_was_stopped_and_started() {
-    for variant in [Variant::SuspensionForgotten, Variant::JobWithoutVersion] {
+    for variant in
+        [Variant::SuspensionForgotten, Variant::AdmissionForgotten, Variant::JobWithoutVersion]
+    {
         is_found(variant, &released(1, true), &[ONE_JOB, NOTHING_OF_OTHERS, TRUE_RECEIPTS]);
     }
 }
