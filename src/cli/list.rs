@@ -31,7 +31,7 @@ pub(super) fn run(args: &ListArgs) -> Result<Exit> {
     };
     match listing::list(&connection, &*clock, &filter) {
         Ok(rows) => {
-            terminal::data(&shown(&rows, args.output));
+            show(&rows, args.output);
             if rows.is_empty() {
                 terminal::say(Tone::Note, "no experiment here is as asked for");
             }
@@ -47,22 +47,22 @@ pub(super) fn run(args: &ListArgs) -> Result<Exit> {
     }
 }
 
-fn shown(rows: &[Row], output: ListOutput) -> String {
-    let mut lines: Vec<String> = match output {
-        ListOutput::Text => vec![format!("{:<43}  {:<10}  {:>12}  WHY", "NAME", "PHASE", "AGE")],
-        ListOutput::Wide => vec![format!(
+fn show(rows: &[Row], output: ListOutput) {
+    let head = match output {
+        ListOutput::Text => Some(format!("{:<43}  {:<10}  {:>12}  WHY", "NAME", "PHASE", "AGE")),
+        ListOutput::Wide => Some(format!(
             "{:<43}  {:<10}  {:>12}  {:<20}  {:<20}  {:<20}  {:<12}  IMAGE",
             "NAME", "PHASE", "AGE", "WHY", "ATTEMPT", "MISSION", "SUBMISSION"
-        )],
-        ListOutput::Csv => vec![
+        )),
+        ListOutput::Csv => Some(
             "name,phase,category,created_at,attempt_id,mission_id,image,submission_digest,is_recorded"
                 .to_owned(),
-        ],
-        ListOutput::Name | ListOutput::Json => Vec::new(),
+        ),
+        ListOutput::Name | ListOutput::Json => None,
     };
-    lines.extend(rows.iter().map(|row| line(row, output)));
     // RFC 4180 ends every line with both.
-    if output == ListOutput::Csv { lines.join("\r\n") + "\r\n" } else { lines.join("\n") }
+    let end = if output == ListOutput::Csv { "\r\n" } else { "\n" };
+    terminal::lines(head.into_iter().chain(rows.iter().map(|row| line(row, output))), end);
 }
 
 fn line(row: &Row, output: ListOutput) -> String {

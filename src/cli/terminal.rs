@@ -4,7 +4,7 @@
 //! the output quietly, as it does for `cat`.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -56,6 +56,18 @@ pub(super) fn data(text: &str) {
         .and_then(|()| if text.ends_with('\n') { Ok(()) } else { output.write_all(b"\n") })
         .and_then(|()| output.flush());
     if let Err(error) = written {
+        note_failure(&error);
+    }
+}
+
+/// Writes lines to standard output as they come, each with this end.
+pub(super) fn lines(mut lines: impl Iterator<Item = String>, end: &str) {
+    if OUTPUT_ENDED.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut output = BufWriter::new(io::stdout().lock());
+    let written = lines.try_for_each(|line| write!(output, "{line}{end}"));
+    if let Err(error) = written.and_then(|()| output.flush()) {
         note_failure(&error);
     }
 }

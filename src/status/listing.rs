@@ -1,27 +1,31 @@
 //! All experiments of a namespace: Jobs and the records of pruned ones, in pages of bounded size.
 
+mod join;
+mod pages;
+
 use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver};
+use std::thread::Scope;
 
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
+use self::join::{Disorder, Join, Order, Side};
+use self::pages::{Page, each};
 use super::category::Category;
 use super::derive::brief;
-use super::read::{NAME_PREFIX, ReadError, items};
+use super::read::{NAME_PREFIX, ReadError};
 use super::report::Phase;
 use super::view::{Job, Pod};
 use crate::clock::Clock;
-use crate::cluster::{Outcome, Resource, Unknown, Why};
-use crate::render::names::{self, MANAGED_BY, RESULT_IDENTITY};
+use crate::cluster::Resource;
+use crate::render::names;
 use crate::submit::Api;
 use crate::submit::record;
 
 /// The version of the JSON form.
 pub const SCHEMA_VERSION: &str = "prediction_listing.v1";
-
-/// Objects of one page, about 4 MiB; halved where a page is too long to be read.
-const PAGE: u32 = 250;
 
 /// The annotations of a Job that a list needs.
 const SHOWN: [&str; 5] = [
@@ -31,9 +35,6 @@ const SHOWN: [&str; 5] = [
     names::CANCELLED_AT,
     names::CANCELLED_BY,
 ];
-
-/// How often a list is begun anew because the server forgot where it was.
-const MOST_RESTARTS: u32 = 5;
 
 /// One experiment of a list. Field order is frozen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -90,90 +91,95 @@ impl Filter {
 }
 
 /// Lists the experiments that are wanted, the newest first.
+///
+/// Jobs and pods are read at once and in step, so that no more than a few pages are held beside the rows.
 pub fn list(api: &dyn Api, clock: &dyn Clock, filter: &Filter) -> Result<Vec<Row>, ReadError> {
     let now = clock.now();
-    // Half of the time goes into reading what was sent, so both are read at once.
-    let (jobs, pods) = std::thread::scope(|scope| {
-        let pods = scope.spawn(|| pods(api));
-        (jobs(api), pods.join().expect("reading does not panic"))
-    });
-    let pods = match pods {
-        Ok(pods) => Some(pods),
-        Err(ReadError::Refused(_)) => None,
-        Err(error) => return Err(error),
+    let mut rows = match of_jobs(api, filter, now, Order::ByName)? {
+        Ok(rows) => rows,
+        Err(Disorder) => of_jobs(api, filter, now, Order::Any)?.unwrap_or_default(),
     };
-    let rows = jobs?.into_iter().map(|(name, job)| of_job(name, &job, pods.as_ref(), now));
-    let mut rows: BTreeMap<String, Row> = rows.map(|row| (row.name.clone(), row)).collect();
     // A record is written before its Job goes, so that reading Jobs first misses none.
-    each(api, Resource::ConfigMaps, &mut |object| {
-        if let Some(row) = of_record(&object, now) {
-            rows.entry(row.name.clone()).or_insert(row);
-        }
-    })?;
-    let mut rows: Vec<Row> = rows.into_values().filter(|row| filter.wants(row)).collect();
+    each(
+        api,
+        Resource::ConfigMaps,
+        |object| of_record(object, now),
+        |page| {
+            for (name, row) in page.objects {
+                let row = row.map(|row| filter.wants(&row).then_some(row));
+                row.map(|row| rows.entry(name).or_insert(row));
+            }
+            true
+        },
+    )?;
+    let mut rows: Vec<Row> = rows.into_values().flatten().collect();
     rows.sort_by(|one, other| (other.created, &one.name).cmp(&(one.created, &other.name)));
     Ok(rows)
 }
 
-/// All Jobs by their names, without what no list shows. Of one that was read twice, the later reading counts.
-fn jobs(api: &dyn Api) -> Result<BTreeMap<String, Job>, ReadError> {
-    let mut jobs = BTreeMap::new();
-    each(api, Resource::Jobs, &mut |object| {
-        let mut job = Job::read(&object);
-        job.annotations.retain(|key, _| SHOWN.contains(&key.as_str()));
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        jobs.insert(name.to_owned(), job);
-    })?;
-    Ok(jobs)
-}
+/// The row of every Job by its name; none where the filter does not want it.
+type Rows = BTreeMap<String, Option<Row>>;
 
-/// The pods of all experiments, by the label of their result identity.
-fn pods(api: &dyn Api) -> Result<BTreeMap<String, Vec<Pod>>, ReadError> {
-    let mut pods: BTreeMap<String, BTreeMap<String, Pod>> = BTreeMap::new();
-    each(api, Resource::Pods, &mut |object| {
-        let label = &object["metadata"]["labels"][RESULT_IDENTITY];
-        if let Some(identity) = label.as_str() {
-            let pod = Pod::read(&object);
-            pods.entry(identity.to_owned()).or_default().insert(pod.uid.clone(), pod);
-        }
-    })?;
-    Ok(pods.into_iter().map(|(identity, pods)| (identity, pods.into_values().collect())).collect())
-}
-
-/// Hands on every object of harness of one kind. One that is there throughout is seen at least once.
-fn each(api: &dyn Api, resource: Resource, take: &mut dyn FnMut(Value)) -> Result<(), ReadError> {
-    let label = format!("{MANAGED_BY}=harness");
-    let (mut page, mut restarts, mut token) = (PAGE, 0, None::<String>);
-    loop {
-        let request = api.requests().list(resource, &label, page, token.as_deref());
-        match api.send(&request) {
-            Outcome::Done(mut answer) => {
-                let next = answer.body["metadata"]["continue"].take();
-                token = next.as_str().filter(|next| !next.is_empty()).map(str::to_owned);
-                items(answer).into_iter().for_each(&mut *take);
-                if token.is_none() {
-                    return Ok(());
-                }
-            }
-            Outcome::Refused(status) if status.code == 410 && restarts < MOST_RESTARTS => {
-                restarts += 1;
-                token = None;
-            }
-            Outcome::Refused(status) => return Err(ReadError::Refused(Box::new(status))),
-            Outcome::Unknown(Unknown { why: Why::TooLarge { .. }, .. }) if page > 1 => page /= 2,
-            Outcome::Unknown(unknown) => return Err(ReadError::Unknown(Box::new(unknown))),
-        }
-    }
-}
-
-fn of_job(
-    name: String,
-    job: &Job,
-    pods: Option<&BTreeMap<String, Vec<Pod>>>,
+fn of_jobs(
+    api: &dyn Api,
+    filter: &Filter,
     now: Timestamp,
-) -> Row {
-    let own = job.labels.get(RESULT_IDENTITY).and_then(|identity| pods?.get(identity));
-    let (phase, diagnosis) = brief(job, own.cloned().unwrap_or_default(), pods.is_some());
+    order: Order,
+) -> Result<Result<Rows, Disorder>, ReadError> {
+    let (mut rows, mut join, mut pods_are_known) = (Rows::new(), Join::new(order), true);
+    // Half of the time goes into reading what was sent, so both are read at once.
+    std::thread::scope(|scope| {
+        let jobs = ahead(scope, api, Resource::Jobs, lean);
+        let pods = ahead(scope, api, Resource::Pods, Pod::read);
+        while let Some(side) = join.behind() {
+            let taken = match side {
+                Side::Jobs => join.jobs(jobs.recv().ok().transpose()?),
+                Side::Pods => match pods.recv().ok().transpose() {
+                    Ok(page) => join.pods(page),
+                    Err(ReadError::Refused(_)) => {
+                        pods_are_known = false;
+                        join.pods(None)
+                    }
+                    Err(error) => return Err(error),
+                },
+            };
+            if taken.is_err() {
+                return Ok(Err(Disorder));
+            }
+            rows.extend(join.settled().into_iter().map(|(name, job, pods)| {
+                let row = of_job(name.clone(), &job, pods, pods_are_known, now);
+                (name, filter.wants(&row).then_some(row))
+            }));
+        }
+        Ok(Ok(rows))
+    })
+}
+
+/// Reads one list in a thread of its own, no further ahead than one page.
+fn ahead<'scope, 'api: 'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, 'api>,
+    api: &'api dyn Api,
+    resource: Resource,
+    view: fn(&Value) -> T,
+) -> Receiver<Result<Page<T>, ReadError>> {
+    let (sender, receiver) = mpsc::sync_channel(0);
+    scope.spawn(move || {
+        let ended = each(api, resource, view, |page| sender.send(Ok(page)).is_ok());
+        // Nobody listens any more where the other list could not be read.
+        let _ = ended.map_err(|error| sender.send(Err(error)));
+    });
+    receiver
+}
+
+/// A Job without what no list shows.
+fn lean(object: &Value) -> Job {
+    let mut job = Job::read(object);
+    job.annotations.retain(|key, _| SHOWN.contains(&key.as_str()));
+    job
+}
+
+fn of_job(name: String, job: &Job, pods: Vec<Pod>, pods_are_known: bool, now: Timestamp) -> Row {
+    let (phase, diagnosis) = brief(job, pods, pods_are_known);
     let of = |key: &str| job.annotations.get(key).cloned();
     Row {
         category: diagnosis.category,
@@ -226,3 +232,6 @@ fn row(name: String, phase: Phase, created: Option<Timestamp>, now: Timestamp) -
         created,
     }
 }
+
+#[cfg(test)]
+mod tests;
