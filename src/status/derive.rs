@@ -14,7 +14,7 @@ use super::report::{
     Basis, Diagnosis, Identity, Phase, PodStatus, RunStarted, SCHEMA_VERSION, Status, Times,
 };
 use super::view::{Event, Job, Pod, State, Workload};
-use super::words::{after, quoted, seconds_between};
+use super::words::{after, duration, quoted, seconds_between};
 use super::{failure, pending, steps};
 use crate::execution::{self, Reason, Step};
 use crate::render::names;
@@ -215,7 +215,7 @@ fn present(
     let digests = reason.map(|reason| reason.digests).unwrap_or_default();
     Status {
         job_uid: Some(job.uid.clone()),
-        remarks: remarks(situation, seen, phase),
+        remarks: remarks(situation, seen, phase, diagnosis.category),
         steps: steps::of(job, pod, now, is_over),
         pod: pod.map(|pod| PodStatus {
             name: pod.name.clone(),
@@ -279,7 +279,26 @@ fn restarted(pod: &Pod) -> Option<String> {
     })
 }
 
-fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> {
+/// A pull that outlasts the pod's deadline: a kubelet looks at no deadline and at no deletion before the pull has ended
+/// (up to Kubernetes 1.37: <https://github.com/kubernetes/kubernetes/issues/113606>), and then starts the container first.
+fn pulled_too_long(seen: &Seen<'_>, now: Timestamp) -> Option<String> {
+    let pod = seen.pod()?;
+    let over = seconds_between(after(pod.started?, pod.deadline?)?, now);
+    (over > 0).then(|| {
+        format!(
+            "the pod's deadline passed {} ago; its node sees that once it has done with pulling, and a step that it still \
+             starts finds its time over",
+            duration(over)
+        )
+    })
+}
+
+fn remarks(
+    situation: &Situation,
+    seen: &Seen<'_>,
+    phase: Phase,
+    category: Category,
+) -> Vec<String> {
     let job = seen.job;
     let mut remarks = Vec::new();
     let (runs, evictions) = (seen.starts(), seen.evictions());
@@ -294,6 +313,9 @@ fn remarks(situation: &Situation, seen: &Seen<'_>, phase: Phase) -> Vec<String> 
         remarks.push(format!("this Job has had {} pods; the newest is shown", seen.pods.len()));
     }
     remarks.extend(seen.pods.iter().find_map(restarted));
+    if category == Category::PULLING {
+        remarks.extend(pulled_too_long(seen, situation.now));
+    }
     if !seen.pods_are_known {
         remarks.push("its pods may not be read; this is what the Job alone says".to_owned());
     }

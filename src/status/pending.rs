@@ -133,8 +133,7 @@ fn of_pod(seen: &Seen<'_>, pod: &Pod) -> (Phase, Diagnosis) {
         return (phase, disrupted);
     }
     if pod.is_being_deleted {
-        let sentence = "somebody deleted the pod, and it is on its way out";
-        return (phase, diagnosis(Category::POD_VANISHED, sentence, Basis::Pod));
+        return (phase, on_its_way_out(seen, pod));
     }
     if pod.node.is_empty() {
         return (Phase::Pending, unscheduled(seen, pod));
@@ -152,6 +151,24 @@ fn of_pod(seen: &Seen<'_>, pod: &Pod) -> (Phase, Diagnosis) {
         _ => starting(seen, pod),
     };
     (phase, found)
+}
+
+/// The Job's controller deletes the pod of a Job whose deadline has passed, and says so before.
+fn on_its_way_out(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
+    match seen.job.condition("FailureTarget").filter(|target| target.reason == "DeadlineExceeded") {
+        Some(_) if is_pulling(seen, pod) => {
+            let sentence = "the Job's deadline passed, and its pod ends once the node has done with pulling an image";
+            diagnosis(Category::DEADLINE, sentence, Basis::Job)
+        }
+        Some(_) => {
+            let sentence = "the Job's deadline passed, and its pod is on its way out";
+            diagnosis(Category::DEADLINE, sentence, Basis::Job)
+        }
+        None => {
+            let sentence = "somebody deleted the pod, and it is on its way out";
+            diagnosis(Category::POD_VANISHED, sentence, Basis::Pod)
+        }
+    }
 }
 
 fn at_work(category: Category, sentence: &str, step: Step) -> Diagnosis {
@@ -343,13 +360,22 @@ fn staged(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
     found
 }
 
-/// On a node, and no container has begun.
-fn starting(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
+/// The last that the node said of a pod: reason and message.
+fn newest_of_node<'a>(seen: &'a Seen<'_>, pod: &Pod) -> Option<(&'a str, &'a str)> {
     // What the scheduler said is past, but has the more exact time: seconds are cut off all others.
     let newest = seen.events.iter().find(|event| {
         event.about == pod.uid && !matches!(&*event.reason, "Scheduled" | "FailedScheduling")
     });
-    match newest.map(|event| (event.reason.as_str(), event.message.as_str())) {
+    newest.map(|event| (event.reason.as_str(), event.message.as_str()))
+}
+
+fn is_pulling(seen: &Seen<'_>, pod: &Pod) -> bool {
+    newest_of_node(seen, pod).is_some_and(|(reason, _)| reason == "Pulling")
+}
+
+/// On a node, and no container has begun.
+fn starting(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
+    match newest_of_node(seen, pod) {
         Some(("FailedMount" | "FailedAttachVolume", message)) => {
             if let Some(name) = missing(message, "secret") {
                 let sentence = format!("the pod needs the Secret `{name}`, which does not exist");

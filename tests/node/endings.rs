@@ -4,6 +4,7 @@ use harness_test_cluster::until;
 use serde_json::{Value, json};
 
 use crate::common::find;
+use crate::common::situation::Taken;
 use crate::kit::{PATIENCE, deep_learning_image, python_image};
 use crate::trial::{Ended, Trial};
 
@@ -89,6 +90,24 @@ fn a_cancel_ends_the_runner_and_publishes_what_there_is() {
     ended.assert(7, "cancelled", "cancelled");
     ended.keep("cancelled");
     let archive = ended.archive();
+    assert_eq!(archive.run()["outcome"], "stopped");
+    assert_eq!(archive.text("partial"), "partial\n");
+}
+
+/// It deletes the pod, and somebody else could have.
+#[test]
+fn the_deadline_of_the_job_is_told_from_a_deletion_by_hand() {
+    let script = "trap '' TERM; echo partial > $HARNESS_OUTPUT/partial; echo begun; sleep 600";
+    let mut trial = Trial::shell("overdue", script);
+    let job = trial.submit();
+    trial.kit.container(&job, "run");
+    assert!(until(PATIENCE, || trial.kit.log(&job, "run").contains("begun")));
+    trial.kit.patch("jobs", &job, &json!({"spec": {"activeDeadlineSeconds": 1}}));
+    trial.kit.pod_when(&job, |pod| pod["metadata"]["deletionTimestamp"].is_string());
+    Taken::of(&trial.kit, &job).keep("job-deadline-running", "running", "deadline");
+    let ended = trial.wait(job);
+    assert_eq!(ended.waited.code, Some(7), "{}", ended.story());
+    let archive = ended.published();
     assert_eq!(archive.run()["outcome"], "stopped");
     assert_eq!(archive.text("partial"), "partial\n");
 }

@@ -1,9 +1,13 @@
 //! Runners on a real kubelet that attack the record, the inputs, the other steps and the node.
 
+use std::fs;
+use std::time::Duration;
+
+use harness_test_cluster::{Container, until};
 use serde_json::json;
 
 use crate::common::find;
-use crate::kit::{python_image, shell_image};
+use crate::kit::{PATIENCE, python_image, shell_image};
 use crate::trial::Trial;
 
 /// Tries everything that a process of the pod's user can, and says what went through. The descriptors of others are asked
@@ -131,4 +135,61 @@ fn who_ignores_term_is_killed_with_all_that_it_started() {
     let wall = find(archive.run(), "/report/wall_milliseconds").as_u64().unwrap();
     assert!((13_000..30_000).contains(&wall), "3 s of budget, 10 s of grace: {wall} ms");
     assert!(container.processes().is_empty(), "{:?}", container.processes());
+}
+
+/// How many bytes `run` has held at most so far.
+fn peak(run: &Container<'_>) -> u64 {
+    let first = run.first_process().unwrap().as_raw_nonzero();
+    let status = fs::read_to_string(format!("/proc/{first}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+/// Text is another test's. A log of one line is what tempts to keep it.
+#[test]
+fn a_hundred_megabytes_that_are_no_text_are_no_harm() {
+    let script = "until [ -e go ]; do sleep 0.1; done\n\
+                  { head -c 50000000 /dev/urandom | tr '\\n' x; echo; echo the end; } >&2 &\n\
+                  head -c 50000000 /dev/zero; echo; echo the end; wait; touch done\n\
+                  while [ -e go ]; do sleep 0.1; done";
+    let mut trial = Trial::shell("binary", script);
+    let job = trial.submit();
+    let run = trial.kit.container(&job, "run");
+    let scratch = run.path("/harness/scratch").unwrap();
+    let before = peak(&run);
+    fs::write(scratch.join("go"), "").unwrap();
+    assert!(until(PATIENCE, || scratch.join("done").exists()), "it does not come to its end");
+    let grown = peak(&run) - before;
+    fs::remove_file(scratch.join("go")).unwrap();
+    let ended = trial.wait(job);
+    ended.assert(0, "succeeded", "succeeded");
+    assert!(grown < 4 << 20, "`run` took {grown} bytes more");
+
+    let archive = ended.archive();
+    assert_eq!(*find(archive.run(), "/report/output_bytes"), 100_000_018);
+    let tail = find(archive.run(), "/report/output_tail").as_str().unwrap();
+    // Either stream may be the last.
+    let end = tail.get(tail.len().saturating_sub(20)..).unwrap_or("no text");
+    assert!(tail.len() <= 16 << 10 && tail.ends_with("\nthe end\n"), "{} bytes: {end}", tail.len());
+    let pod = ended.trial.kit.pod_of(&ended.job);
+    let pod = pod["metadata"]["name"].as_str().unwrap();
+    let log = ended.trial.kit.node.logs(&ended.trial.kit.namespace.name, pod, "run").unwrap();
+    assert!(log.len() > 100_000_000, "{} bytes are in the log", log.len());
+    assert_eq!(log.iter().filter(|byte| **byte == 0).count() / 1_000_000, 50, "of 50 MB of zeros");
+}
+
+/// The node's limit of processes for a pod keeps it from the others, and the budget ends it.
+#[test]
+fn who_forks_without_end_is_ended() {
+    let script = "trap '' TERM; echo partial > $HARNESS_OUTPUT/partial\n\
+                  bomb() { bomb & bomb; }; bomb & exec sleep 600";
+    let mut trial = Trial::shell("bomb", script).budget(5);
+    let job = trial.submit();
+    let container = trial.kit.container(&job, "run");
+    let processes = || container.processes().len();
+    assert!(until(PATIENCE, || processes() > 100), "{} processes", processes());
+    let ended = trial.wait(job);
+    ended.assert(7, "failed", "budget-exceeded");
+    assert_eq!(ended.archive().text("partial"), "partial\n");
+    assert!(until(Duration::from_secs(10), || processes() == 0), "{:?}", container.processes());
 }

@@ -15,6 +15,7 @@ mod limits;
 mod memory;
 mod pods;
 mod pruner;
+mod pulls;
 mod queued;
 mod secluded;
 mod situations;

@@ -167,6 +167,11 @@ impl Trial {
         self.kit.harness_as(&self.kit.node.cluster().user(&[grant]).unwrap())
     }
 
+    /// What `status` says to the watcher.
+    pub(crate) fn status(&self, job: &str) -> Value {
+        self.watcher().run(&["status", job]).receipts().pop().unwrap()
+    }
+
     /// By another profile of `tests/node/profiles`.
     pub(crate) fn profile(mut self, name: &str) -> Self {
         self.sample.value["resource_profile"] = name.into();

@@ -1,5 +1,7 @@
 //! The whole way: inputs in a store, submitted, staged, run, published, and the result verified.
 
+use serde_json::{Value, json};
+
 use crate::common::find;
 use crate::kit::shell_image;
 use crate::trial::{Trial, archive};
@@ -43,6 +45,32 @@ fn an_experiment_goes_the_whole_way() {
     let again = ended.trial.kit.harness().submit(&ended.trial.sample);
     let receipt = again.expect(0, "already_submitted");
     assert_eq!(receipt["job"]["state"], "succeeded", "{again}");
+}
+
+/// What the output may hold besides files, and a name that would be two lines of a list.
+const ODD: &str = "cd $HARNESS_OUTPUT; echo said > \"$(printf 'two\\nlines')\"; ln -s /etc/passwd link; \
+                   ln -s .. up; mkfifo pipe; mknod device c 0 0; ln \"$(printf 'two\\nlines')\" hard";
+
+#[test]
+fn output_that_is_no_file_is_left_out_and_said() {
+    let ended = Trial::shell("odd", ODD).run();
+    ended.assert(0, "succeeded", "succeeded");
+    let archive = ended.archive();
+    let names: Vec<&str> = archive.output.iter().map(|(name, _)| name.as_str()).collect();
+    // The first is the folder itself.
+    assert_eq!(names, ["", "hard", "two\nlines"], "{}", ended.story());
+    assert_eq!(archive.text("two\nlines"), "said\n");
+    let left_out = find(archive.run(), "/output/left_out").as_array().unwrap();
+    let told = |entry: &Value| (entry["name"].clone(), entry["reason"].clone());
+    let left_out: Vec<_> = left_out.iter().map(told).collect();
+    let expected = [
+        ("device", "device"),
+        ("link", "symbolic-link"),
+        ("pipe", "pipe"),
+        ("up", "symbolic-link"),
+    ];
+    let expected = expected.map(|(name, reason)| (json!(name), json!(reason)));
+    assert_eq!(left_out, expected);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! SIGKILL at any moment, and a second start in the same volumes: it goes on only where nothing was begun.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Stdio};
 
 use harness_test_store::{Action, Requests};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::kit::{Pod, snapshot, wait_until};
 
@@ -16,6 +18,11 @@ fn killed_when(pod: &Pod, is_so: impl FnMut() -> bool) {
 }
 
 fn is_refused(pod: &Pod, left: &[&str]) {
+    is_refused_with_binary(pod, left);
+    assert!(!pod.folder.path().join("tools/harness").exists());
+}
+
+fn is_refused_with_binary(pod: &Pod, left: &[&str]) {
     assert_eq!(pod.inputs(), left);
     for _ in 0..2 {
         let said = pod.ends(10);
@@ -23,7 +30,6 @@ fn is_refused(pod: &Pod, left: &[&str]) {
     }
     // It was looked at and not touched.
     assert_eq!(pod.inputs(), left);
-    assert!(!pod.folder.path().join("tools/harness").exists());
 }
 
 #[test]
@@ -79,6 +85,22 @@ fn while_the_resume_is_fetched() {
     pod.store.when(Requests::new("GET", "/inputs/resume"), Action::Stall(1_000_000));
     killed_when(&pod, || pod.asked("/inputs/resume") == 1);
     is_refused(&pod, &[".resume.fetched", "mission.json", "snapshot"]);
+}
+
+/// Everything is there and nobody has been told: the kubelet starts nothing after a step that was killed.
+#[test]
+fn when_all_is_in_place_and_it_has_not_said_so() {
+    let pod = Pod::new();
+    // Nobody reads its last words, so that it does not come to its end.
+    mknodat(CWD, pod.log(), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let binary = pod.folder.path().join("tools/harness");
+    let is_copied = || binary.metadata().is_ok_and(|of| of.permissions().mode() & 0o777 == 0o555);
+    killed_when(&pod, is_copied);
+    std::fs::remove_file(pod.log()).unwrap();
+    is_refused_with_binary(&pod, &["mission.json", "snapshot"]);
+    pod.empty();
+    pod.ends(0);
+    assert!(pod.is_staged());
 }
 
 #[test]

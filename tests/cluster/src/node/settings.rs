@@ -164,7 +164,7 @@ options = {{ BinaryName = "{runc}", SystemdCgroup = false }}
             // A slow registry of one test must not hold up the pulls of the others.
             "serializeImagePulls": false,
             // What forks without end meets the pod's limit and not the machine's.
-            "podPidsLimit": 512,
+            "podPidsLimit": 256,
             // Tests read whole logs.
             "containerLogMaxSize": "1Gi",
             "clusterDomain": "cluster.test",
