@@ -173,3 +173,22 @@ impl Scheme {
         self.markers.iter().chain(self.others).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages say which signature is meant, so no two have the same name.
+    #[test]
+    fn each_family_has_a_name_of_its_own() {
+        let families = SCHEMES.iter().map(|scheme| scheme.family).chain([
+            Family::SigV4A,
+            Family::OssV2,
+            Family::AzureSas,
+        ]);
+        let names: Vec<&str> = families.map(Family::as_str).collect();
+        let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.contains(' ')), "{names:?}");
+    }
+}

@@ -218,6 +218,13 @@ mod tests {
             ("[2001:DB8::1]:9000", "[2001:db8::1]:9000", false),
             ("[::1]", "[::1]", true),
             ("[fd00::1]", "[fd00::1]", true),
+            ("[fe80::1]", "[fe80::1]", true),
+            ("[::]", "[::]", true),
+            ("0.0.0.0", "0.0.0.0", true),
+            ("169.254.1.1", "169.254.1.1", true),
+            // Neither is carrier-grade NAT, which is 100.64.0.0/10.
+            ("100.128.0.1", "100.128.0.1", false),
+            ("101.64.0.1", "101.64.0.1", false),
             ("localhost", "localhost", true),
             ("minio.storage.svc", "minio.storage.svc", true),
             ("minio.storage.svc.cluster.local:9000", "minio.storage.svc.cluster.local:9000", true),
@@ -225,6 +232,22 @@ mod tests {
             let authority = Authority::parse(text).unwrap();
             assert_eq!(authority.to_string(), printed, "{text}");
             assert_eq!(authority.is_private(), private, "{text}");
+        }
+    }
+
+    /// RFC 1035, section 2.3.4: 63 characters of a label, and 253 of a name as it is written.
+    #[test]
+    fn lengths_of_hosts_and_labels() {
+        let label = "a".repeat(63);
+        let longest = format!("{label}.{label}.{label}.{}", "a".repeat(61));
+        assert_eq!(longest.len(), 253);
+        for (host, is_allowed) in [
+            (format!("{label}.example"), true),
+            (format!("{label}a.example"), false),
+            (longest.clone(), true),
+            (format!("{longest}a"), false),
+        ] {
+            assert_eq!(Authority::parse(&host).is_ok(), is_allowed, "{} characters", host.len());
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) fn decode(text: &str) -> Result<String, DecodeError> {
         if *byte == b'%' {
             let high = bytes.get(at + 1).copied().and_then(digit).ok_or(DecodeError::Escape)?;
             let low = bytes.get(at + 2).copied().and_then(digit).ok_or(DecodeError::Escape)?;
-            decoded.push(high << 4 | low);
+            decoded.push(high * 16 + low);
             at += 3;
         } else {
             decoded.push(*byte);

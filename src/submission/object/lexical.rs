@@ -213,7 +213,6 @@ pub(super) fn check_round_trip(parts: &Parts<'_>, raw: &str) -> Result<(), Fault
     let part = match place {
         _ if place < before_path => "host or port",
         _ if place < before_path + parts.path.len().max(1) => "path",
-        _ if printed.len() < expected.len() && parts.query.is_none() => "path",
         _ => "query",
     };
     Err(Fault::new(
@@ -296,10 +295,44 @@ mod tests {
             ("https://h.example/a/./b", "path"),
             ("https://h.example/a/.", "path"),
             ("https://h.example/a?b='", "query"),
+            ("https://h.example:080", "host or port"),
+            ("https://h.example/a/..", "path"),
+            ("https://h.example/aa/..?b", "path"),
+            ("https://h.example?b='", "query"),
         ] {
             let parts = split(raw).unwrap();
             let fault = check_round_trip(&parts, raw).unwrap_err();
             assert!(fault.found.contains(part), "{raw}: {}", fault.found);
+        }
+    }
+
+    #[test]
+    fn what_stands_in_place_of_the_scheme_is_told() {
+        for (raw, found) in [
+            ("http://h.example/a", "the scheme `http`"),
+            ("svn+ssh://h.example/a", "the scheme `svn+ssh`"),
+            ("HTTPS:h.example/a", "`https:` without `//` and a host"),
+            ("https:/h.example/a", "`https:` without `//` and a host"),
+            ("h.example/a", "no scheme"),
+            // Whatever this is, it is not repeated.
+            ("a-secret:x", "no scheme"),
+            ("0123456789abcdef:x", "the scheme `0123456789abcdef`"),
+            ("0123456789abcdefg:x", "no scheme"),
+        ] {
+            let Err(fault) = split(raw) else { panic!("{raw} is accepted") };
+            assert_eq!(fault.found, found, "{raw}");
+        }
+    }
+
+    #[test]
+    fn the_remedy_fits_the_character() {
+        for (raw, remedy) in [
+            ("https://h.example/a b", "without spaces and line breaks"),
+            ("https://h.example/a\u{7}", "without spaces and line breaks"),
+            ("https://h.example/\u{e9}", "two hexadecimal digits"),
+        ] {
+            let Err(fault) = split(raw) else { panic!("{raw} is accepted") };
+            assert!(fault.remedy.contains(remedy), "{raw:?}: {}", fault.remedy);
         }
     }
 

@@ -42,6 +42,35 @@ fn codes_are_distinct_and_told() {
     }
 }
 
+/// What depends on parameters, on unknown hosts alone.
+#[test]
+fn selected_by_query() {
+    for (raw, is_selected) in [
+        ("https://dl.example.com/get?id=7", true),
+        ("https://dl.example.com/get", false),
+        ("https://dl.example.com/get?X-Amz-Signature=0", false),
+        ("https://ex-bkt.s3.us-west-2.amazonaws.com/get?versionId=7", false),
+    ] {
+        let url = ObjectUrl::parse(raw).unwrap();
+        assert_eq!(url.is_selected_by_query(), is_selected, "{raw}");
+        let shown = format!("{:?}", url.identity());
+        assert!(shown.contains("path: ") && !shown.contains("=7"), "{shown}");
+    }
+}
+
+#[test]
+fn only_short_names_of_azure_are_dropped() {
+    for (raw, parameters) in [
+        ("https://acct.blob.core.windows.net/ex-cont/k?sv=1&sig=2", false),
+        ("https://files.example.com/k?sv=1&sig=2&se=3", false),
+        ("https://files.example.com/k?sv=1&se=3", true),
+        ("https://files.example.com/k?sig=2&se=3", true),
+    ] {
+        let url = ObjectUrl::parse(raw).unwrap();
+        assert_eq!(url.is_selected_by_query(), parameters, "{raw}");
+    }
+}
+
 #[test]
 fn notes() {
     for (raw, expected) in [
@@ -50,6 +79,12 @@ fn notes() {
         ("https://my.bkt.s3.us-west-2.amazonaws.com/a", &["url-dotted-bucket"]),
         ("https://ex-bkt.oss-cn-hangzhou-internal.aliyuncs.com/a", &["url-private-host"]),
         ("https://10.0.0.1:9000/b/k", &["url-private-host"]),
+        (
+            "https://files-1250000000.cos-internal.ap-guangzhou.tencentcos.cn/k",
+            &["url-private-host"],
+        ),
+        ("https://ossuary.example.com/k", &[]),
+        ("https://files-internal.example.com/k", &[]),
         ("https://storage.cloud.google.com/ex-bkt/k", &["url-login-host"]),
         ("https://dl.example.com/get?id=7", &["url-query-identity"]),
     ] {
