@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::drive::Driven;
 pub use super::outcome::LedgerOutcome;
-use super::protocol::{Command, Conclusion, Ending};
+use super::protocol::{Command, Conclusion, Ending, Fate};
 use super::survey::Task;
 use crate::submit::record::Record;
 
@@ -199,23 +199,14 @@ fn wording(
                 .to_owned(),
             None,
         ),
-        Ending::NotReleased(why) => {
-            let gone = (conclusion.secrets.as_slice(), conclusion.unclear.as_slice());
-            let what_remains = match (&conclusion.record, gone) {
-                (Some(_), _) => "its record stands",
-                (None, ([], [])) => "nothing was removed",
-                (None, ([], _)) => {
-                    "the removal of its Secrets was not answered and may still come; submitting it again creates its \
-                     Secret anew"
-                }
-                (None, _) => "its Secrets are gone; submitting it again creates its Secret anew",
-            };
-            (
-                Of::NotReleased,
-                format!("it is not proven that it never ran: {why}; {what_remains}"),
-                NEW_ATTEMPT,
-            )
-        }
+        Ending::NotReleased(why) => (
+            Of::NotReleased,
+            format!(
+                "it is not proven that it never ran: {why}; {}",
+                what_remains(conclusion, "nothing was removed")
+            ),
+            NEW_ATTEMPT,
+        ),
         Ending::Pruned => (
             Of::Pruned,
             format!(
@@ -229,7 +220,9 @@ fn wording(
             format!("it ended earlier; its record stands ({})", recorded.unwrap_or_default()),
             None,
         ),
-        Ending::Kept(why) => (Of::Kept, format!("{why}; nothing was changed"), None),
+        Ending::Kept(why) => {
+            (Of::Kept, format!("{why}; {}", what_remains(conclusion, "nothing was changed")), None)
+        }
         Ending::Swept => (
             Of::SecretsRemoved,
             format!("{} Secrets that nothing needs were removed", conclusion.secrets.len()),
@@ -246,7 +239,8 @@ fn wording(
             },
         ),
         Ending::Conflict(why) => {
-            (Of::Conflict, format!("{why}; nothing was removed"), Some("find out who made it so"))
+            let remains = what_remains(conclusion, "nothing was removed");
+            (Of::Conflict, format!("{why}; {remains}"), Some("find out who made it so"))
         }
         Ending::Refused { request, refusal } => {
             let reason = if refusal.reason.is_empty() {
@@ -262,6 +256,23 @@ fn wording(
         }
         Ending::Incomplete(why) => (Of::Incomplete, why.clone(), AGAIN),
         Ending::Unknown(doubt) => (Of::Unknown, doubt.why.clone(), AGAIN),
+    }
+}
+
+/// What is left after a command that did not get to its end: `nothing` where it removed nothing.
+fn what_remains(conclusion: &Conclusion, nothing: &'static str) -> &'static str {
+    let secrets = (conclusion.secrets.as_slice(), conclusion.unclear.as_slice());
+    match (&conclusion.record, secrets, conclusion.pod) {
+        (Some(_), ..) => "its record stands",
+        (None, ([], []), Fate::Untouched) => nothing,
+        (None, ([], []), Fate::Unanswered) => {
+            "the removal of its pod, which had no node, was not answered and may still come"
+        }
+        (None, ([], []), Fate::Gone) => "its pod, which had no node, is gone, and nothing else",
+        (None, ([], _), _) => {
+            "the removal of its Secrets was not answered and may still come; submitting it again creates its Secret anew"
+        }
+        (None, ..) => "its Secrets are gone; submitting it again creates its Secret anew",
     }
 }
 

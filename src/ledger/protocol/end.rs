@@ -119,6 +119,7 @@ impl Protocol {
             record: self.record,
             secrets: self.secrets,
             unclear: self.unclear.into_iter().map(|one| one.name).collect(),
+            pod: self.pod,
             remarks: self.remarks,
         }
     }

@@ -180,6 +180,19 @@ pub struct Conclusion {
     pub secrets: Vec<String>,
     /// Names of the Secrets whose removal was asked for and not answered, and that stood when they were last listed.
     pub unclear: Vec<String>,
+    /// What became of the pod whose deletion was to be the proof.
+    pub pod: Fate,
     /// What happened on the way and is worth saying.
     pub remarks: Vec<String>,
+}
+
+/// What became of an object that a command may delete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// It was not asked to go, or the server said no.
+    Untouched,
+    /// It was asked to go without an answer: it may be gone, and may still go.
+    Unanswered,
+    /// It is gone.
+    Gone,
 }

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub use self::exchange::{Action, Command, Conclusion, Ending, Limits, Request};
+pub use self::exchange::{Action, Command, Conclusion, Ending, Fate, Limits, Request};
 pub(in crate::ledger) use self::prune::keeps;
 pub use self::record::Licence;
 pub(in crate::ledger) use self::sweep::is_unneeded as unneeded;
@@ -100,6 +100,8 @@ pub struct Protocol {
     secrets: Vec<String>,
     /// Deletes of Secrets that were not answered, until a list shows that the Secret is gone.
     unclear: Vec<Unclear>,
+    /// What became of the pod whose deletion was to be the proof.
+    pod: Fate,
     remarks: Vec<String>,
 }
 
@@ -128,6 +130,7 @@ impl Protocol {
             refused: None,
             secrets: Vec::new(),
             unclear: Vec::new(),
+            pod: Fate::Untouched,
             remarks: Vec::new(),
         };
         let action = match command {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::end::passing;
-use super::{Action, Ending, Licence, Phase, Protocol, Request};
+use super::{Action, Ending, Fate, Licence, Phase, Protocol, Request};
 use crate::ledger::evidence;
 use crate::ledger::facts::{Effect, JobFact, Moment, RecordFact};
 use crate::render::compare::JobState;
@@ -65,8 +65,16 @@ impl Protocol {
     /// The delete went through with the version that was seen without a node: no node ever had it.
     pub(super) fn proof_answered(&mut self, effect: Effect<()>, now: &Moment) -> Action {
         match effect {
-            Effect::Done(()) => self.list_secrets(Licence::never_ran(), Duration::ZERO),
-            Effect::Unknown(doubt) => self.look_again(doubt, now),
+            Effect::Done(()) => {
+                self.pod = Fate::Gone;
+                self.list_secrets(Licence::never_ran(), Duration::ZERO)
+            }
+            Effect::Unknown(doubt) => {
+                if !doubt.certainly_not_sent && self.pod == Fate::Untouched {
+                    self.pod = Fate::Unanswered;
+                }
+                self.look_again(doubt, now)
+            }
             Effect::Refused(refusal) if refusal.may_pass() || refusal.code == 404 => {
                 self.look_again(passing(&refusal), now)
             }

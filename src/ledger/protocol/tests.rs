@@ -181,6 +181,33 @@ fn a_release_ends_where_the_job_was_stopped_and_started_before_its_secrets_went(
     assert_eq!(end.secrets, [""; 0]);
 }
 
+/// Found by the simulator, seed 1828: a cancel changes the Job after its pod, which had no node, was deleted.
+#[test]
+fn what_a_release_removed_before_it_ended_is_told() {
+    let stopped = || JobFact { earlier_pods: Some(Earlier::Suspended), ..job() };
+    let doubt = Doubt { why: "lost".to_owned(), certainly_not_sent: false, retry_after: None };
+    let lost = Fact::Effect(Effect::Unknown(doubt));
+    let detail = |conclusion: Conclusion| {
+        let driven = crate::ledger::Driven { conclusion, warnings: Vec::new() };
+        crate::ledger::LedgerReceipt::of("lab", "prediction-a", Command::Release, driven).detail
+    };
+    let gone =
+        Told::releases().hears(vec![listed(&["secret"])]).hears(vec![reads(stopped())]).end();
+    assert_eq!(gone.pod, Fate::Gone);
+    assert!(detail(gone).ends_with("its pod, which had no node, is gone, and nothing else"));
+    let unanswered = Told::looks(job(), vec![pod()])
+        .hears(vec![lost])
+        .hears(vec![Fact::Namespace(Reading::Present("namespace".to_owned())), reads(stopped())])
+        .hears(vec![
+            Fact::Record(Reading::Absent),
+            Fact::Pods(Reading::Present(vec![])),
+            Fact::Who(Reading::Present("somebody".to_owned())),
+        ])
+        .end();
+    assert_eq!(unanswered.pod, Fate::Unanswered);
+    assert!(detail(unanswered).ends_with("was not answered and may still come"));
+}
+
 #[test]
 fn a_release_ends_where_the_job_was_stopped_and_started_while_its_secrets_went() {
     let stopped = [

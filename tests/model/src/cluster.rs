@@ -56,7 +56,7 @@ pub struct Cluster {
     pub gone: Vec<u8>,
     /// How many Jobs that had run were taken away by a foreign hand.
     pub taken: usize,
-    /// Keepers under way that removed a Secret.
+    /// Keepers under way that removed a Secret or a pod.
     pub removers: BTreeSet<Run>,
     /// How many Secrets ever came to be.
     pub secrets_made: u8,

@@ -6,7 +6,7 @@ use harness::ledger::facts::{
     Doubt, Earlier, Effect, Fact, Identity, JobFact, PodFact, Reading, RecordFact, RunFact,
     SecretFact, Suspension,
 };
-use harness::ledger::protocol::{Action, Conclusion, Ending, Request};
+use harness::ledger::protocol::{Action, Conclusion, Ending, Fate, Request};
 use harness::ledger::{Command, Limits, Protocol};
 use harness::render::compare::{Cancellation, JobState};
 use harness::submit::record::Record;
@@ -169,13 +169,11 @@ impl Keeper {
         let stands = cluster.job.as_ref().is_some_and(|job| Some(job.number) == number);
         let ran = number.is_some_and(|number| cluster.ran.contains(&number));
         let removed = cluster.removers.contains(&self.run);
-        let tells = !end.secrets.is_empty() || !end.unclear.is_empty();
+        let is_told = !end.secrets.is_empty() || !end.unclear.is_empty();
+        let tells = is_told || end.pod != Fate::Untouched || end.record.is_some();
         match &end.ending {
-            Ending::Kept(_) if removed => {
-                Some("a receipt says that nothing was changed, and a Secret was removed")
-            }
-            Ending::NotReleased(_) if removed && !tells && end.record.is_none() => {
-                Some("a receipt says that nothing was removed, and a Secret was")
+            Ending::Kept(_) | Ending::NotReleased(_) | Ending::Conflict(_) if removed && !tells => {
+                Some("a receipt says that nothing was removed, and a Secret or a pod was")
             }
             Ending::Pruned | Ending::AlreadyRecorded if !recorded => {
                 Some("a receipt says that a record stands, and there is none")
@@ -295,6 +293,7 @@ pub fn serve(
                     return no(409);
                 }
                 job.is_deleted = true;
+                cluster.removers.insert(run);
                 done()
             }
             None => no(404),
