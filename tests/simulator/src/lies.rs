@@ -1,5 +1,7 @@
 //! Broken variants: lies between the shipping code and the server, each of which undoes one rule.
 
+use std::collections::BTreeSet;
+
 use harness::cluster::{Outcome, Request, Resource};
 use serde_json::Value;
 
@@ -17,27 +19,21 @@ pub enum Lie {
     LossTakenForDone,
     /// Deletes name neither UID nor version.
     DeleteByName,
-    /// Lists of Secrets show the one that was made last.
-    OneSecretOnly,
-    /// The record is read before the Job.
-    RecordFirst,
+    /// Lists of Secrets show those that a Job names.
+    NamedSecretOnly,
     /// A create whose answer was lost is sent again without a read, whenever that may be.
     BlindRetry,
-    /// Reads allow a create for ever.
-    EndlessPermission,
 }
 
 impl Lie {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 6] = [
         Self::BlindToRecords,
         Self::LossTakenForNo,
         Self::LossTakenForDone,
         Self::DeleteByName,
-        Self::OneSecretOnly,
-        Self::RecordFirst,
+        Self::NamedSecretOnly,
         Self::BlindRetry,
-        Self::EndlessPermission,
     ];
 
     /// What reaches the server in place of the request.
@@ -52,8 +48,8 @@ impl Lie {
         request
     }
 
-    /// What the sender is told in place of the outcome.
-    pub fn told(self, request: &Request, outcome: Outcome) -> Outcome {
+    /// What the sender is told in place of the outcome; `named` are the Secrets that a Job names.
+    pub fn told(self, request: &Request, outcome: Outcome, named: &BTreeSet<String>) -> Outcome {
         let is_job = resource_of(request) == Resource::Jobs;
         match (self, outcome) {
             (Self::BlindToRecords, Outcome::Done(_))
@@ -70,10 +66,11 @@ impl Lie {
                 body["metadata"]["uid"] = "made-up".into();
                 crate::server::done(201, body)
             }
-            (Self::OneSecretOnly, Outcome::Done(mut answer)) => {
+            (Self::NamedSecretOnly, Outcome::Done(mut answer)) => {
                 let items = answer.body["items"].as_array_mut();
                 if let Some(items) = items.filter(|_| resource_of(request) == Resource::Secrets) {
-                    items.truncate(1);
+                    items
+                        .retain(|it| named.contains(it["metadata"]["name"].as_str().unwrap_or("")));
                 }
                 Outcome::Done(answer)
             }

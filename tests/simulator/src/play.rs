@@ -150,6 +150,8 @@ struct Process {
     is_over: bool,
     /// Whether it is far slower than the others.
     lags: bool,
+    /// Whether it stands still.
+    rests: bool,
 }
 
 struct Director {
@@ -170,6 +172,8 @@ enum Choice {
     Nature(usize),
     Kill(usize),
     Stop(usize),
+    Rest(usize),
+    Rise(usize),
     Hand,
     Pause,
 }
@@ -195,6 +199,7 @@ impl Director {
             wakes: None,
             is_over: false,
             lags,
+            rests: false,
         });
         let ask = self.shared.stage.await_ask(who);
         self.take(who, ask);
@@ -258,7 +263,8 @@ impl Director {
 
     fn choices(&self, waiting: &[(Work, i64)]) -> Vec<(usize, Choice)> {
         let mut choices = Vec::new();
-        for process in self.processes.iter().filter(|process| !process.is_over) {
+        let alive = || self.processes.iter().filter(|process| !process.is_over);
+        for process in alive().filter(|process| !process.rests) {
             let weight = if process.lags { 30 } else { 1000 };
             choices.extend(
                 (0..process.open.len()).map(|slot| (weight, Choice::Serve(process.who, slot))),
@@ -267,22 +273,24 @@ impl Director {
                 choices.push((weight, Choice::Wake(process.who)));
             }
         }
-        if choices.is_empty() && waiting.is_empty() {
+        let all_rest = choices.is_empty();
+        if all_rest && waiting.is_empty() && alive().next().is_none() {
             return choices;
         }
-        let alive: Vec<Who> = self
-            .processes
-            .iter()
-            .filter(|process| !process.is_over)
-            .map(|process| process.who)
-            .collect();
         if !waiting.is_empty() {
-            choices.push((if alive.is_empty() { 1000 } else { 150 }, Choice::Begin));
+            choices.push((if all_rest { 1000 } else { 150 }, Choice::Begin));
+        }
+        for process in alive() {
+            if process.rests {
+                choices.push((if all_rest { 300 } else { 3 }, Choice::Rise(process.who)));
+            } else if self.weather.rests > 0 {
+                choices.push((40, Choice::Rest(process.who)));
+            }
         }
         let floating = self.shared.floating.lock().expect("nobody panics with it").len();
         choices.extend((0..floating).map(|which| (60, Choice::Land(which))));
         choices.extend((0..EXPERIMENTS).map(|one| (self.weather.nature, Choice::Nature(one))));
-        for who in alive {
+        for who in alive().map(|process| process.who) {
             choices.extend((self.weather.kills > 0).then_some((25, Choice::Kill(who))));
             choices.extend((self.weather.stops > 0).then_some((15, Choice::Stop(who))));
         }
@@ -314,6 +322,16 @@ impl Director {
                 self.shared.count(|figures| figures.fault("asked to stop"));
                 self.shared.say(format!("process {who} is asked to stop"));
                 self.processes[who].stop.store(true, Ordering::Relaxed);
+            }
+            Choice::Rest(who) => {
+                self.weather.rests -= 1;
+                self.shared.count(|figures| figures.fault("stands still"));
+                self.shared.say(format!("process {who} stands still"));
+                self.processes[who].rests = true;
+            }
+            Choice::Rise(who) => {
+                self.shared.say(format!("process {who} goes on"));
+                self.processes[who].rests = false;
             }
             Choice::Hand => self.hand(),
             Choice::Pause => {
@@ -358,7 +376,7 @@ impl Director {
             Some(fault) => self.befall(who, &request, fault),
         };
         let outcome = match self.shared.lie {
-            Some(lie) => lie.told(&request, outcome),
+            Some(lie) => lie.told(&request, outcome, &self.shared.server().named_secrets()),
             None => outcome,
         };
         self.shared.say(format!(

@@ -2,11 +2,11 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness::cluster::{Expected, Method, Outcome, Request, Requests, Resource};
+use harness::cluster::{Outcome, Request, Requests};
 use harness::ledger::survey::{LEAST_RETENTION, Wish, carry_out, survey};
 use harness::ledger::{self, Command, LedgerReceipt};
 use harness::submit::batch::submit_all;
@@ -27,7 +27,7 @@ pub fn run(shared: &Shared, who: Who, work: &Work, skew_minutes: i64, stop: &Ato
     let skew = SignedDuration::from_mins(skew_minutes);
     let clock = ProcessClock { stage: Arc::clone(&shared.stage), process: who, skew };
     let requests = Requests::new(NAMESPACE, Duration::from_secs(30));
-    let api = Wire { shared, who, requests, early: Mutex::default() };
+    let api = Wire { shared, who, requests };
     let end = catch_unwind(AssertUnwindSafe(|| command(shared, &api, &clock, work, stop)));
     if let Err(payload) = end
         && !is_kill(&*payload)
@@ -55,13 +55,7 @@ fn command(shared: &Shared, api: &Wire<'_>, clock: &ProcessClock, work: &Work, s
                 .iter()
                 .map(|(experiment, signature)| shared.experiments.item(*experiment, *signature))
                 .collect();
-            let limits = match shared.lie {
-                Some(Lie::EndlessPermission) => {
-                    Limits { permission: Duration::MAX, total: Duration::MAX, ..Limits::default() }
-                }
-                _ => Limits::default(),
-            };
-            submit_all(api, clock, limits, &items, 1, stop, &|receipt| {
+            submit_all(api, clock, Limits::default(), &items, 1, stop, &|receipt| {
                 checks::receipt(shared, who, receipt);
             });
         }
@@ -87,8 +81,6 @@ struct Wire<'a> {
     shared: &'a Shared,
     who: Who,
     requests: Requests,
-    /// What a broken process has read too early.
-    early: Mutex<Option<Outcome>>,
 }
 
 impl Wire<'_> {
@@ -103,22 +95,6 @@ impl Wire<'_> {
         }
         outcome
     }
-
-    /// The record is read before the Job, as only a broken process does.
-    fn read_record_first(&self, requests: &[Request]) {
-        let reads_job = requests.iter().find_map(|request| match &request.expected {
-            Expected::Object { resource: Resource::Jobs, name, .. }
-                if request.method == Method::Get && requests.len() == 3 =>
-            {
-                Some(name)
-            }
-            _ => None,
-        });
-        if let Some(name) = reads_job {
-            let outcome = self.send(&self.requests.read_config_map(name));
-            *self.early.lock().expect("nobody panics with it") = Some(outcome);
-        }
-    }
 }
 
 impl Api for Wire<'_> {
@@ -132,24 +108,11 @@ impl Api for Wire<'_> {
 
     /// All at once, so that the director can answer them in any order.
     fn send_side_by_side(&self, requests: &[Request]) -> Vec<Outcome> {
-        if self.shared.lie == Some(Lie::RecordFirst) {
-            self.read_record_first(requests);
-        }
         let outcomes = self.ask(requests.to_vec());
+        if self.shared.lie != Some(Lie::BlindRetry) {
+            return outcomes;
+        }
         let pairs = requests.iter().zip(outcomes);
-        pairs
-            .map(|(request, outcome)| match self.shared.lie {
-                Some(Lie::BlindRetry) => self.insist(request, outcome),
-                Some(Lie::RecordFirst) if reads_record(request) => {
-                    self.early.lock().expect("nobody panics with it").take().unwrap_or(outcome)
-                }
-                _ => outcome,
-            })
-            .collect()
+        pairs.map(|(request, outcome)| self.insist(request, outcome)).collect()
     }
-}
-
-fn reads_record(request: &Request) -> bool {
-    let is_it = matches!(request.expected, Expected::Object { resource: Resource::ConfigMaps, .. });
-    is_it && request.method == Method::Get
 }

@@ -30,6 +30,8 @@ pub struct Weather {
     pub kills: usize,
     /// Processes that are asked to stop, in all.
     pub stops: usize,
+    /// Processes that stand still while the others go on, in all.
+    pub rests: usize,
     /// Objects that a hand deletes, or stops and starts, in all.
     pub hands: usize,
     /// Times that everything stands still for minutes or hours, in all.
@@ -76,6 +78,10 @@ impl Schedule {
                 _ => Work::Prune { secrets_only: false },
             };
             let place = 1 + random.below(works.len());
+            // Two of the same kind at the same time, as when a person helps the nightly one.
+            if random.permille(200) {
+                works.insert(place, work.clone());
+            }
             works.insert(place, work);
         }
         if random.permille(500) {
@@ -87,6 +93,7 @@ impl Schedule {
             nature: random.pick(&[100, 300, 600]),
             kills: random.below(3),
             stops: random.below(2),
+            rests: random.below(4),
             hands: usize::from(random.permille(300)),
             pauses: random.below(5),
             very_late: usize::from(random.permille(300)),

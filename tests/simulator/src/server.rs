@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::cluster::{Answer, Expected, Method, Outcome, Request, Resource};
+use harness::render::compare::named_secret;
 use serde_json::{Value, json};
 
 use crate::clock::at;
@@ -307,6 +308,11 @@ impl Server {
     pub fn all(&self, resource: Resource) -> Vec<&Stored> {
         let objects = self.objects.iter().filter(|((kind, _), _)| *kind == resource);
         objects.map(|(_, stored)| stored).collect()
+    }
+
+    /// The Secrets that Jobs name.
+    pub fn named_secrets(&self) -> BTreeSet<String> {
+        self.all(Resource::Jobs).iter().filter_map(|job| named_secret(&job.body)).collect()
     }
 
     /// One object.
