@@ -9,6 +9,7 @@ mod bites;
 mod clock;
 mod crash;
 mod expiry;
+mod facts;
 mod faults;
 mod namespace;
 mod plans;

@@ -11,8 +11,8 @@ pub(crate) const NAMESPACE: &str = "lab";
 
 /// What a plan borrows from.
 pub(crate) struct Inputs {
-    submission: Submission,
-    profiles: Profiles,
+    pub(crate) submission: Submission,
+    pub(crate) profiles: Profiles,
 }
 
 /// The one experiment with this signature, which lives for `seconds` after the start.
