@@ -179,9 +179,13 @@ mod tests {
 
     #[test]
     fn double_encoding() {
-        for (raw, expected) in
-            [("/a%2520b", true), ("/a%25zz", false), ("/a%25", false), ("/a%20", false)]
-        {
+        for (raw, expected) in [
+            ("/a%2520b", true),
+            ("/dir/a%2520-b/c", true),
+            ("/a%25zz", false),
+            ("/a%25", false),
+            ("/a%20", false),
+        ] {
             assert_eq!(ObjectPath::parse(raw).unwrap().looks_double_encoded(), expected, "{raw}");
         }
     }

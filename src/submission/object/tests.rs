@@ -59,6 +59,23 @@ fn selected_by_query() {
 }
 
 #[test]
+fn hosts_that_take_no_writes() {
+    for (raw, is_read_only) in [
+        ("https://ex-bkt.s3.us-west-2.amazonaws.com/k", false),
+        ("https://acct.blob.core.windows.net/ex-cont/k", false),
+        ("https://acct-secondary.blob.core.windows.net/ex-cont/k", true),
+        ("https://acct.dfs.core.windows.net/ex-cont/k", true),
+        ("https://storage.googleapis.com/ex-bkt/k", false),
+        ("https://storage.cloud.google.com/ex-bkt/k", true),
+        ("https://f004.backblazeb2.com/file/ex-bkt/k", true),
+        ("https://ex-bkt.s3.us-west-004.backblazeb2.com/k", false),
+    ] {
+        let url = ObjectUrl::parse(raw).unwrap();
+        assert_eq!(url.read_only().is_some(), is_read_only, "{raw}");
+    }
+}
+
+#[test]
 fn only_short_names_of_azure_are_dropped() {
     for (raw, parameters) in [
         ("https://acct.blob.core.windows.net/ex-cont/k?sv=1&sig=2", false),
