@@ -8,6 +8,7 @@
 mod bites;
 mod clock;
 mod crash;
+mod endings;
 mod expiry;
 mod facts;
 mod faults;
@@ -17,4 +18,5 @@ mod plans;
 mod refusals;
 mod run;
 mod single;
+mod told;
 mod world;

@@ -1,0 +1,73 @@
+//! What a call knows at its end, where a receipt must not say more: whether its Job may run, and what became of its Secret.
+
+use harness::submit::ending::{Ending, Remark, SecretState};
+use harness::submit::facts::{Effect, Fact, JobVerdict, Reading};
+use harness::submit::protocol::Request;
+
+use crate::told::{Told, doubt, job, looks, no, secret};
+
+#[test]
+fn a_job_whose_create_was_not_answered_may_run() {
+    for certainly_not_sent in [true, false] {
+        let mut told = Told::start()
+            .may_create()
+            .hears(vec![Fact::SecretCreate(Effect::Done(secret()))])
+            .hears(vec![Fact::JobCreate(Effect::Unknown(doubt(certainly_not_sent)))]);
+        // Nothing can be read any more, until it gives up.
+        while !told.has_ended() {
+            assert!(matches!(told.asks(), [Request::ReadJob]), "{:?}", told.asks());
+            told = told.hears(vec![Fact::Job(Reading::Unknown(doubt(false)))]);
+        }
+        let end = told.end();
+        let Ending::Unknown { may_run, .. } = end.ending else { panic!("{end:?}") };
+        assert_eq!(may_run, !certainly_not_sent);
+        assert_eq!(end.secret, SecretState::Created);
+    }
+}
+
+/// Up to the delete of the Secret that somebody else's Job, which came in between, does not need.
+fn removes(told: Told) -> Told {
+    let theirs = job(JobVerdict::Foreign(vec!["spec".to_owned()]));
+    let told = told
+        .hears(vec![Fact::SecretCreate(Effect::Done(secret()))])
+        .hears(vec![Fact::JobCreate(Effect::Refused(no(409, "AlreadyExists")))])
+        .hears(vec![Fact::Job(Reading::Present(theirs))]);
+    assert!(matches!(told.asks(), [Request::DeleteSecret(_)]), "{:?}", told.asks());
+    told
+}
+
+#[test]
+fn what_became_of_a_secret_that_is_not_needed_is_told() {
+    for (effect, state, is_left) in [
+        (Effect::Done(()), SecretState::Removed, false),
+        (Effect::Refused(no(403, "Forbidden")), SecretState::Created, true),
+        (Effect::Unknown(doubt(false)), SecretState::Unknown, true),
+    ] {
+        let end = removes(Told::start().may_create()).hears(vec![Fact::SecretDelete(effect)]).end();
+        assert_eq!((end.secret, end.remarks.contains(&Remark::SecretLeft)), (state, is_left));
+    }
+}
+
+/// The first create of it may still land after the second one was removed.
+#[test]
+fn a_secret_whose_first_create_was_lost_may_still_come() {
+    let again = Told::start()
+        .may_create()
+        .hears(vec![Fact::SecretCreate(Effect::Unknown(doubt(false)))])
+        .hears(vec![Fact::Secret(Reading::Absent)])
+        .may_create();
+    let end = removes(again).hears(vec![Fact::SecretDelete(Effect::Done(()))]).end();
+    assert_eq!(end.secret, SecretState::Unknown);
+}
+
+#[test]
+fn the_secret_is_told_as_it_was_last_read() {
+    let theirs = || Reading::Present(job(JobVerdict::Foreign(vec!["spec".to_owned()])));
+    for (reading, state) in
+        [(Reading::Absent, SecretState::Absent), (Reading::Present(secret()), SecretState::Present)]
+    {
+        let end = Told::start().hears(looks("n", theirs(), reading)).end();
+        assert!(matches!(end.ending, Ending::Conflict(_)), "{end:?}");
+        assert_eq!(end.secret, state);
+    }
+}

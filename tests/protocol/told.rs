@@ -1,0 +1,122 @@
+//! The submit protocol, told facts action by action.
+
+use std::time::Duration;
+
+use harness::submission::Problem;
+use harness::submit::Limits;
+use harness::submit::ending::Conclusion;
+use harness::submit::facts::{
+    Doubt, Effect, Fact, JobFact, JobVerdict, Moment, NamespaceFact, Reading, Refusal, SecretFact,
+    SecretVerdict,
+};
+use harness::submit::protocol::{Action, Protocol, Request, Terms};
+
+/// Terms that nothing stands against.
+struct Anything;
+
+impl Terms for Anything {
+    fn namespace_uid(&self) -> Option<&str> {
+        None
+    }
+
+    fn secret_name(&self) -> &'static str {
+        "secret"
+    }
+
+    fn obstacles(&self, _: &Moment) -> Vec<Problem> {
+        Vec::new()
+    }
+
+    fn rehearse_only(&self) -> bool {
+        false
+    }
+}
+
+/// A protocol and what it does next.
+pub(crate) struct Told {
+    protocol: Protocol,
+    action: Action,
+}
+
+impl Told {
+    pub(crate) fn start() -> Self {
+        let (protocol, action) = Protocol::start(Limits::default(), &now());
+        Self { protocol, action }
+    }
+
+    /// The facts of what is asked now.
+    pub(crate) fn hears(mut self, facts: Vec<Fact>) -> Self {
+        assert_eq!(self.asks().len(), facts.len(), "{:?}", self.action);
+        self.action = self.protocol.next(facts, &now(), &now(), &Anything);
+        self
+    }
+
+    /// Up to the create of the Secret, in a namespace that holds nothing.
+    pub(crate) fn may_create(self) -> Self {
+        self.hears(looks("n", Reading::Absent, Reading::Absent)).hears(vec![
+            Fact::Record(Reading::Absent),
+            Fact::JobRehearsal(Effect::Done(job(JobVerdict::Same))),
+            Fact::SecretRehearsal(Effect::Done(secret())),
+        ])
+    }
+
+    pub(crate) fn asks(&self) -> &[Request] {
+        match &self.action {
+            Action::Send { requests, .. } => requests,
+            Action::End(conclusion) => panic!("it has ended: {conclusion:?}"),
+        }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.action, Action::End(_))
+    }
+
+    pub(crate) fn end(self) -> Conclusion {
+        match self.action {
+            Action::End(conclusion) => *conclusion,
+            Action::Send { requests, .. } => panic!("it asks for {requests:?}"),
+        }
+    }
+}
+
+fn now() -> Moment {
+    let local = "2026-12-01T08:00:00Z".parse().unwrap();
+    Moment { boot: Duration::ZERO, local, server: None }
+}
+
+/// The first reads.
+pub(crate) fn looks(
+    namespace: &str,
+    job: Reading<JobFact>,
+    secret: Reading<SecretFact>,
+) -> Vec<Fact> {
+    let namespace = NamespaceFact { uid: namespace.to_owned() };
+    vec![Fact::Namespace(Reading::Present(namespace)), Fact::Job(job), Fact::Secret(secret)]
+}
+
+pub(crate) fn job(verdict: JobVerdict) -> JobFact {
+    JobFact {
+        uid: "job".to_owned(),
+        verdict,
+        secret: None,
+        mentions_our_secret: false,
+        state: "pending".to_owned(),
+        finished: None,
+        drift: Vec::new(),
+    }
+}
+
+pub(crate) fn secret() -> SecretFact {
+    SecretFact { uid: "secret".to_owned(), verdict: SecretVerdict::Same }
+}
+
+/// An answer that never came.
+pub(crate) fn doubt(certainly_not_sent: bool) -> Doubt {
+    Doubt { why: "late".to_owned(), certainly_not_sent, retry_after: None }
+}
+
+/// A no of the server.
+pub(crate) fn no(code: u16, reason: &str) -> Refusal {
+    let (reason, message) = (reason.to_owned(), "no".to_owned());
+    Refusal { code, reason, message, retry_after: None }
+}
