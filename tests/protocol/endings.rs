@@ -1,10 +1,14 @@
 //! What a call knows at its end, where a receipt must not say more: whether its Job may run, and what became of its Secret.
 
 use harness::submit::ending::{Ending, Remark, SecretState};
-use harness::submit::facts::{Effect, Fact, JobVerdict, Reading};
+use harness::submit::facts::{Effect, Fact, JobFact, JobVerdict, Reading};
 use harness::submit::protocol::Request;
 
 use crate::told::{Told, doubt, job, looks, no, secret};
+
+fn foreign() -> JobFact {
+    job(JobVerdict::Foreign(vec!["spec".to_owned()]))
+}
 
 #[test]
 fn a_job_whose_create_was_not_answered_may_run() {
@@ -27,11 +31,10 @@ fn a_job_whose_create_was_not_answered_may_run() {
 
 /// Up to the delete of the Secret that somebody else's Job, which came in between, does not need.
 fn removes(told: Told) -> Told {
-    let theirs = job(JobVerdict::Foreign(vec!["spec".to_owned()]));
     let told = told
         .hears(vec![Fact::SecretCreate(Effect::Done(secret()))])
         .hears(vec![Fact::JobCreate(Effect::Refused(no(409, "AlreadyExists")))])
-        .hears(vec![Fact::Job(Reading::Present(theirs))]);
+        .hears(vec![Fact::Job(Reading::Present(foreign()))]);
     assert!(matches!(told.asks(), [Request::DeleteSecret(_)]), "{:?}", told.asks());
     told
 }
@@ -62,12 +65,25 @@ fn a_secret_whose_first_create_was_lost_may_still_come() {
 
 #[test]
 fn the_secret_is_told_as_it_was_last_read() {
-    let theirs = || Reading::Present(job(JobVerdict::Foreign(vec!["spec".to_owned()])));
     for (reading, state) in
         [(Reading::Absent, SecretState::Absent), (Reading::Present(secret()), SecretState::Present)]
     {
-        let end = Told::start().hears(looks("n", theirs(), reading)).end();
+        let end = Told::start().hears(looks("n", Reading::Present(foreign()), reading)).end();
         assert!(matches!(end.ending, Ending::Conflict(_)), "{end:?}");
         assert_eq!(end.secret, state);
     }
+}
+
+/// Who created it knows more than a read tells.
+#[test]
+fn a_secret_of_this_call_stays_one_when_it_is_read_again() {
+    let theirs = JobFact { mentions_our_secret: true, ..foreign() };
+    let end = Told::start()
+        .may_create()
+        .hears(vec![Fact::SecretCreate(Effect::Done(secret()))])
+        .hears(vec![Fact::JobCreate(Effect::Refused(no(429, "TooManyRequests")))])
+        .hears(vec![Fact::Job(Reading::Absent)])
+        .hears(looks("n", Reading::Present(theirs), Reading::Present(secret())))
+        .end();
+    assert_eq!(end.secret, SecretState::Created);
 }
