@@ -1,8 +1,8 @@
 //! Why a Job failed, from what is most trustworthy among what is left. Pure.
 
 use super::category::Category;
-use super::derive::{Seen, diagnosis, reason_of, second_start};
 use super::report::{Basis, Diagnosis};
+use super::seen::{Seen, diagnosis, reason_of, second_start};
 use super::view::{Pod, State};
 use super::words::{cause, quoted, scheduler};
 use super::{image, pending, start, steps};

@@ -14,6 +14,7 @@ mod proof;
 pub mod read;
 mod report;
 mod resume;
+mod seen;
 mod start;
 mod steps;
 mod view;

@@ -1,9 +1,9 @@
 //! Where a Job stands that is not over, and what holds it up. Pure.
 
 use super::category::Category;
-use super::derive::{Seen, diagnosis, reason_of};
 use super::proof::has_run;
 use super::report::{Basis, Diagnosis, Phase};
+use super::seen::{Seen, diagnosis, reason_of};
 use super::view::{Pod, State};
 use super::words::{cause, missing, quoted, scheduler};
 use super::{failure, image, start, steps};

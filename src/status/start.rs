@@ -1,8 +1,8 @@
 //! Why a container was made and not started, from the runtime's words, and what to do about that. Pure.
 
 use super::category::Category;
-use super::derive::diagnosis;
 use super::report::{Basis, Diagnosis};
+use super::seen::diagnosis;
 use super::words::cause;
 use crate::execution::Step;
 
