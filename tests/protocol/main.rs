@@ -1,8 +1,9 @@
 //! The exactly-once protocol against a simulated API server, under faults that are tried exhaustively.
 //!
-//! `single` and `crash` drive the real code (`drive`, `observe`, `receipt`) through every fault at every
-//! request and every pair of them. `bites` shows that each property fails when the protocol is broken. Several processes
-//! at once are the matter of `tests/model` (every interleaving) and `tests/simulator` (random ones, of the real code).
+//! `single` and `crash` drive the real code (`drive`, `observe`, `receipt`) through every fault at every request and every
+//! pair of them. `endings` and `rehearsal` tell the protocol facts, one by one. `bites` shows that each property fails when
+//! the protocol is broken. Several processes at once are the matter of `tests/model` (every interleaving) and
+//! `tests/simulator` (random ones, of the real code).
 #![cfg(test)]
 
 mod bites;
@@ -16,6 +17,7 @@ mod namespace;
 mod plans;
 #[path = "../kit/refusals.rs"]
 mod refusals;
+mod rehearsal;
 mod run;
 mod single;
 mod told;
