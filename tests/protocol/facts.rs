@@ -1,6 +1,6 @@
 //! What the API server holds, as the facts that the protocol decides on, and the terms of a plan.
 
-use harness::cluster::{Answer, Outcome};
+use harness::cluster::{Answer, Outcome, Resource};
 use harness::render::names;
 use harness::submit::facts::{Fact, JobFact, JobVerdict, Reading, SecretFact, SecretVerdict};
 use harness::submit::observe::judge;
@@ -10,6 +10,7 @@ use harness::{render, submission::Namespace};
 use serde_json::{Value, json};
 
 use crate::plans::{NAMESPACE, inputs};
+use crate::refusals::{absent, refused};
 
 /// As the server answers a read of what was rendered and then changed.
 fn held(plan: &Plan<'_>, request: &Request, change: impl Fn(&mut Value)) -> Fact {
@@ -104,4 +105,25 @@ fn the_terms_of_a_plan() {
     let namespace = Namespace::parse(NAMESPACE).unwrap();
     let fitted = render::fit(&inputs.submission, &inputs.profiles).unwrap();
     assert!(Plan::new(fitted, &namespace, intent).unwrap().rehearse_only());
+}
+
+/// Only the API server's own word about this very object proves that it is absent.
+#[test]
+fn what_is_absent_and_what_is_not_told() {
+    let inputs = inputs("ab", 86_400);
+    let plan = inputs.plan();
+    let name = &plan.bundle().names().job;
+    let told = |outcome| match judge(&Request::ReadJob, outcome, plan.bundle()) {
+        Fact::Job(reading) => reading,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told(absent(Resource::Jobs, name)), Reading::Absent);
+    for outcome in [
+        absent(Resource::Jobs, "another"),
+        absent(Resource::Secrets, name),
+        refused(403, "Forbidden", Resource::Jobs, name),
+    ] {
+        let reading = told(outcome);
+        assert!(matches!(reading, Reading::Refused(_)), "{reading:?}");
+    }
 }
