@@ -1,5 +1,5 @@
-//! Situations of a node that is taken apart: its kubelet or its network stops, or a more important pod
-//! comes. One at a time, for all share the node, which has nothing else to do.
+//! Situations of a node that is taken apart: its kubelet or its network stops, its memory is short, or a more important
+//! pod comes. One at a time, for all share the node, which has nothing else to do.
 #![cfg(test)]
 
 #[path = "../kit/mod.rs"]
@@ -19,10 +19,13 @@ use serde_json::{Value, json};
 
 use crate::common::find;
 use crate::common::situation::Taken;
-use crate::kit::{PATIENCE, container, event, is_running, pod, shell_image};
+use crate::kit::{Kit, PATIENCE, container, event, is_running, pod, shell_image};
 use crate::trial::Trial;
 
 const LONG: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun; sleep 600 & wait";
+/// What a node that is short of memory lets pods request, in KiB, for the kubelet subtracts its threshold from that:
+/// more than a pod's 352 MiB, which it admits anew when it starts, and less than control plane and node always use.
+const LEFT: u64 = 384 << 10;
 
 /// The node for one test alone.
 fn alone() -> MutexGuard<'static, ()> {
@@ -98,4 +101,44 @@ fn a_more_important_pod() {
     assert!(until(PATIENCE, is_gone), "the pod stays");
     Taken::of(&trial.kit, &job).keep("preempted-pod-gone", "failed", "pod-vanished");
     assert_eq!(trial.kit.end_of_job("urgent"), "Complete");
+}
+
+/// Starts the kubelet anew so that it evicts below this; gives the configuration that it had.
+fn evict_below(kit: &Kit, available: &str) -> String {
+    let file = kit.node.state().join("kubelet.json");
+    let before = fs::read_to_string(&file).unwrap();
+    let mut short: Value = serde_json::from_str(&before).unwrap();
+    short["evictionHard"]["memory.available"] = available.into();
+    fs::write(&file, short.to_string()).unwrap();
+    kit.node.restart_kubelet().unwrap();
+    before
+}
+
+#[test]
+fn a_node_that_is_short_of_memory() {
+    let _alone = alone();
+    let mut trial = Trial::shell("pressed", LONG);
+    let job = trial.submit();
+    trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
+    let node = || trial.kit.node.cluster().admin_get("/api/v1/nodes/node").1;
+    let memory = find(&node(), "/status/allocatable/memory").clone();
+    let kibibytes = memory.as_str().unwrap().strip_suffix("Ki").unwrap();
+    let available = kibibytes.parse::<u64>().unwrap() - LEFT;
+    let before = evict_below(&trial.kit, &format!("{available}Ki"));
+    trial.kit.end_of_job(&job);
+    let taken = Taken::of(&trial.kit, &job);
+    // As above: the other tests need the node.
+    fs::write(trial.kit.node.state().join("kubelet.json"), before).unwrap();
+    trial.kit.node.restart_kubelet().unwrap();
+    let is_well = || {
+        let node = node();
+        let conditions = find(&node, "/status/conditions").as_array().unwrap();
+        node["status"]["allocatable"]["memory"] == memory
+            && node["spec"]["taints"].is_null()
+            && conditions
+                .iter()
+                .all(|one| one["type"] != "MemoryPressure" || one["status"] == "False")
+    };
+    assert!(until(PATIENCE, is_well), "the node stays short of memory: {:#}", node());
+    taken.keep("evicted-under-pressure", "failed", "evicted");
 }
