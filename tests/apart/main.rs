@@ -1,4 +1,4 @@
-//! Situations of a node that is taken apart: its kubelet or its network stops, its memory is short, or a more important
+//! Situations of a node that is taken apart: its kubelet or its network stops, it is short of memory, or a more important
 //! pod comes. One at a time, for all share the node, which has nothing else to do.
 #![cfg(test)]
 
@@ -23,9 +23,6 @@ use crate::kit::{Kit, PATIENCE, container, event, is_running, pod, shell_image};
 use crate::trial::Trial;
 
 const LONG: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun; sleep 600 & wait";
-/// What a node that is short of memory lets pods request, in KiB, for the kubelet subtracts its threshold from that:
-/// more than a pod's 352 MiB, which it admits anew when it starts, and less than control plane and node always use.
-const LEFT: u64 = 384 << 10;
 
 /// The node for one test alone.
 fn alone() -> MutexGuard<'static, ()> {
@@ -103,7 +100,7 @@ fn a_more_important_pod() {
     assert_eq!(trial.kit.end_of_job("urgent"), "Complete");
 }
 
-/// Starts the kubelet anew so that it evicts below this; gives the configuration that it had.
+/// Starts the kubelet anew so that it evicts with less memory than this available; gives the configuration that it had.
 fn evict_below(kit: &Kit, available: &str) -> String {
     let file = kit.node.state().join("kubelet.json");
     let before = fs::read_to_string(&file).unwrap();
@@ -114,16 +111,16 @@ fn evict_below(kit: &Kit, available: &str) -> String {
     before
 }
 
-#[test]
-fn a_node_that_is_short_of_memory() {
-    let _alone = alone();
-    let mut trial = Trial::shell("pressed", LONG);
+/// Keeps what becomes of an experiment that runs while the kubelet starts anew and wants all memory to be free but these
+/// MiB. It takes its threshold from what pods may request, and admits those that run once more.
+fn short_of_memory(left: u64, name: &str, category: &str) {
+    let mut trial = Trial::shell("short", LONG);
     let job = trial.submit();
     trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
     let node = || trial.kit.node.cluster().admin_get("/api/v1/nodes/node").1;
     let memory = find(&node(), "/status/allocatable/memory").clone();
     let kibibytes = memory.as_str().unwrap().strip_suffix("Ki").unwrap();
-    let available = kibibytes.parse::<u64>().unwrap() - LEFT;
+    let available = kibibytes.parse::<u64>().unwrap() - (left << 10);
     let before = evict_below(&trial.kit, &format!("{available}Ki"));
     trial.kit.end_of_job(&job);
     let taken = Taken::of(&trial.kit, &job);
@@ -140,5 +137,18 @@ fn a_node_that_is_short_of_memory() {
                 .all(|one| one["type"] != "MemoryPressure" || one["status"] == "False")
     };
     assert!(until(PATIENCE, is_well), "the node stays short of memory: {:#}", node());
-    taken.keep("evicted-under-pressure", "failed", "evicted");
+    taken.keep(name, "failed", category);
+}
+
+#[test]
+fn a_node_that_is_short_of_memory() {
+    let _alone = alone();
+    // More than the pod's 352 MiB, and less than control plane and node always use.
+    short_of_memory(384, "evicted-under-pressure", "evicted");
+}
+
+#[test]
+fn a_node_that_has_less_memory_than_before() {
+    let _alone = alone();
+    short_of_memory(128, "refused-while-running", "node-refused");
 }
