@@ -1,5 +1,5 @@
-//! Situations of a node that is taken apart: its kubelet or its network stops, or a more important pod
-//! comes. One at a time, for all share the node, which has nothing else to do.
+//! Situations of a node that is taken apart: its kubelet or its network stops, it is short of memory, or a more important
+//! pod comes. One at a time, for all share the node, which has nothing else to do.
 #![cfg(test)]
 
 #[path = "../kit/mod.rs"]
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::common::find;
 use crate::common::situation::Taken;
-use crate::kit::{PATIENCE, container, event, is_running, pod, shell_image};
+use crate::kit::{Kit, PATIENCE, container, event, is_running, pod, shell_image};
 use crate::trial::Trial;
 
 const LONG: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun; sleep 600 & wait";
@@ -98,4 +98,57 @@ fn a_more_important_pod() {
     assert!(until(PATIENCE, is_gone), "the pod stays");
     Taken::of(&trial.kit, &job).keep("preempted-pod-gone", "failed", "pod-vanished");
     assert_eq!(trial.kit.end_of_job("urgent"), "Complete");
+}
+
+/// Starts the kubelet anew so that it evicts with less memory than this available; gives the configuration that it had.
+fn evict_below(kit: &Kit, available: &str) -> String {
+    let file = kit.node.state().join("kubelet.json");
+    let before = fs::read_to_string(&file).unwrap();
+    let mut short: Value = serde_json::from_str(&before).unwrap();
+    short["evictionHard"]["memory.available"] = available.into();
+    fs::write(&file, short.to_string()).unwrap();
+    kit.node.restart_kubelet().unwrap();
+    before
+}
+
+/// Keeps what becomes of an experiment that runs while the kubelet starts anew and wants all memory to be free but these
+/// MiB. It takes its threshold from what pods may request, and admits those that run once more.
+fn short_of_memory(left: u64, name: &str, category: &str) {
+    let mut trial = Trial::shell("short", LONG);
+    let job = trial.submit();
+    trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
+    let node = || trial.kit.node.cluster().admin_get("/api/v1/nodes/node").1;
+    let memory = find(&node(), "/status/allocatable/memory").clone();
+    let kibibytes = memory.as_str().unwrap().strip_suffix("Ki").unwrap();
+    let available = kibibytes.parse::<u64>().unwrap() - (left << 10);
+    let before = evict_below(&trial.kit, &format!("{available}Ki"));
+    trial.kit.end_of_job(&job);
+    let taken = Taken::of(&trial.kit, &job);
+    // As above: the other tests need the node.
+    fs::write(trial.kit.node.state().join("kubelet.json"), before).unwrap();
+    trial.kit.node.restart_kubelet().unwrap();
+    let is_well = || {
+        let node = node();
+        let conditions = find(&node, "/status/conditions").as_array().unwrap();
+        node["status"]["allocatable"]["memory"] == memory
+            && node["spec"]["taints"].is_null()
+            && conditions
+                .iter()
+                .all(|one| one["type"] != "MemoryPressure" || one["status"] == "False")
+    };
+    assert!(until(PATIENCE, is_well), "the node stays short of memory: {:#}", node());
+    taken.keep(name, "failed", category);
+}
+
+#[test]
+fn a_node_that_is_short_of_memory() {
+    let _alone = alone();
+    // More than the pod's 352 MiB, and less than control plane and node always use.
+    short_of_memory(384, "evicted-under-pressure", "evicted");
+}
+
+#[test]
+fn a_node_that_has_less_memory_than_before() {
+    let _alone = alone();
+    short_of_memory(128, "refused-while-running", "node-refused");
 }

@@ -154,8 +154,6 @@ fn cases() -> Vec<Case> {
             .because("what the kernel does depends on the version of the control groups"),
         case("exit-code-only", "failed", "digest-mismatch", failed(), stopped_at_stage(ended("stage", 14, "Error", ""))).because(lost),
         case("exit-code-unknown", "failed", "step-failed", failed(), stopped_at_stage(ended("stage", 3, "Error", "a forged message"))).because(lost),
-        case("evicted-under-pressure", "failed", "evicted", failed(), with(published("stopped", 27, ended("run", 137, "Error", "")), json!({"reason": "Evicted", "message": "The node was low on resource: memory."})))
-            .because("a node that runs short of memory would take the tests with it"),
         case("node-refused", "failed", "node-refused", failed(), json!({"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"}))
             .because("scheduler and kubelet of one node do not disagree"),
         case("stage-killed", "failed", "step-failed", failed(), stopped_at_stage(ended("stage", 137, "Error", ""))).because(fire),

@@ -132,8 +132,8 @@ categories! {
         "The node went down, was removed or lost its connection while the pod was on it. Whether the code ran to an end there cannot be told from here.",
         "look whether the result object exists; take a new attempt_id to run again";
     NODE_REFUSED = "node-refused",
-        "the node refused the pod before it started",
-        "The kubelet did not admit the pod: the node has too little of something, or does not fit after all. Nothing ran.",
+        "the node refused the pod",
+        "The kubelet did not admit the pod: the node has too little of something, or does not fit after all. Mostly nothing ran, but a kubelet that starts anew and has less to give also refuses pods that run; `run_started` tells.",
         "take a new attempt_id to run again";
     EVICTED = "evicted",
         "the pod was evicted from its node",
