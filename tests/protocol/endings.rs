@@ -87,3 +87,21 @@ fn a_secret_of_this_call_stays_one_when_it_is_read_again() {
         .end();
     assert_eq!(end.secret, SecretState::Created);
 }
+
+/// Another signature's Job stands: whether its own Secret is there.
+#[test]
+fn a_missing_secret_of_the_job_that_stands_is_told() {
+    for (reading, is_missing) in [
+        (Reading::Absent, true),
+        (Reading::Present(()), false),
+        (Reading::Unknown(doubt(false)), false),
+    ] {
+        let theirs = JobFact { secret: Some("theirs".to_owned()), ..job(JobVerdict::Same) };
+        let told = Told::start().hears(looks("n", Reading::Present(theirs), Reading::Absent));
+        assert!(matches!(told.asks(), [Request::ReadNamedSecret(_)]), "{:?}", told.asks());
+        let end = told.hears(vec![Fact::NamedSecret(reading)]).end();
+        assert!(matches!(end.ending, Ending::AlreadySubmitted(_)), "{end:?}");
+        let remark = Remark::NamedSecretMissing("theirs".to_owned());
+        assert_eq!(end.remarks.contains(&remark), is_missing);
+    }
+}
