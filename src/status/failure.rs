@@ -47,6 +47,11 @@ fn by_publish(seen: &Seen<'_>, pod: &Pod) -> Option<Diagnosis> {
             };
             deeper.or_else(hint).or_else(|| Some(stated(&reason, Basis::StepMessage)))
         }
+        // A node that refuses a pod which already runs takes its volumes away under it.
+        StepEnd::PublicationFailed => {
+            let refused = by_pod(pod).filter(|found| found.category == Category::NODE_REFUSED);
+            refused.or_else(|| Some(stated(&reason, Basis::StepMessage)))
+        }
         _ => Some(stated(&reason, Basis::StepMessage)),
     }
 }

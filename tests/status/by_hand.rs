@@ -156,6 +156,8 @@ fn cases() -> Vec<Case> {
         case("exit-code-unknown", "failed", "step-failed", failed(), stopped_at_stage(ended("stage", 3, "Error", "a forged message"))).because(lost),
         case("node-refused", "failed", "node-refused", failed(), json!({"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"}))
             .because("scheduler and kubelet of one node do not disagree"),
+        case("refused-and-unpublished", "failed", "node-refused", failed(), with(published("publication-failed", 26, ended("run", 27, "Error", "")), json!({"reason": "OutOfmemory", "message": "Pod was rejected: Node didn't have enough resource: memory"})))
+            .because("the kubelet takes the volumes away before or after `publish` has ended"),
         case("stage-killed", "failed", "step-failed", failed(), stopped_at_stage(ended("stage", 137, "Error", ""))).because(fire),
         case("publish-killed", "failed", "publication-failed", failed(), pod("Failed", done("stage", ""), ended("publish", 137, "Error", ""), done("run", ""))).because(fire),
         case("publish-killed-early", "failed", "publication-failed", failed(), pod("Failed", done("stage", ""), ended("publish", 137, "Error", ""), ended("run", 29, "Error", &said("run", "environment")))).because(fire),
