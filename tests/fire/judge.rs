@@ -90,29 +90,30 @@ fn lost(row: &Row, ended: &Ended) -> Option<Lost> {
         return None;
     }
     let pod = ended.trial.kit.pod_of(&ended.job);
-    ["stage", "run", "publish"].into_iter().find_map(|step| {
-        let end = &status(&pod, step)["state"]["terminated"];
+    let end = |step| status(&pod, step)["state"]["terminated"].clone();
+    let found = ["stage", "run", "publish"].into_iter().find_map(|step| {
+        let end = end(step);
         let is_cut =
             end["message"].as_str().is_some_and(|words| words.contains("context canceled"));
         match end["reason"].as_str()? {
             "StartError" | "ContainerCannotRun" if is_cut => Some(Lost::Start),
-            "Error" if step == "run" && end["exitCode"] == 10 => Some(Lost::Twice),
             "Unknown" if step == "stage" => Some(Lost::Stage),
             "Unknown" if ended.sentence().contains("did not say whether") => Some(Lost::Word),
             "Unknown" => Some(Lost::Later),
             _ => None,
         }
-    })
+    });
+    // An end that is lost besides says more.
+    found.or_else(|| (end("run")["exitCode"] == 10).then_some(Lost::Twice))
 }
 
 /// Nothing is remarked, but what the kubelet took for a restart while containerd was away, for whichever row.
-fn assert_remarks(row: &Row, lost: Option<Lost>, ended: &Ended) {
+fn assert_remarks(row: &Row, ended: &Ended) {
     let remarks = ended.status["remarks"].as_array().unwrap();
-    let what = match lost {
-        Some(Lost::Twice) => "the node started `run` a second time",
-        _ => "the node lost sight of a container",
-    };
-    let is_expected = |remark: &Value| remark.as_str().unwrap().starts_with(what);
+    let of_restarts =
+        ["the node started `run` a second time", "the node lost sight of a container"];
+    let is_expected =
+        |remark: &Value| of_restarts.iter().any(|what| remark.as_str().unwrap().starts_with(what));
     let are_expected = row.victim.is_of_the_node() && remarks.iter().all(is_expected);
     assert!(remarks.is_empty() || are_expected, "{}", ended.story());
 }
@@ -132,7 +133,7 @@ fn judge(row: &Row, ended: &Ended) {
     assert!(!matches!(lost, Some(Lost::Later | Lost::Twice)) || is_told, "{}", ended.story());
     assert_eq!(ended.trial.kit.end_of_job(&ended.job), condition, "{}", row.name());
     assert_eq!(ended.status["pods"], 1, "{}", ended.story());
-    assert_remarks(row, lost, ended);
+    assert_remarks(row, ended);
 
     let own = format!("results/{}/", ended.trial.kit.namespace.name);
     let objects = || {
