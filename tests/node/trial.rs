@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::sync::OnceLock;
 
 use harness::submission::Sha256Digest;
-use harness_test_cluster::{ADDRESS, Grant, Image, Names, node};
+use harness_test_cluster::{ADDRESS, Grant, Image, Names, User, node};
 use harness_test_store::{Options, Store};
 use serde_json::{Value, json};
 
@@ -49,6 +49,8 @@ pub(crate) struct Trial {
     /// Another harness image than the one that holds nothing else.
     pub(crate) harness_image: Option<Image>,
     attempt: String,
+    /// Somebody with the role that only watches, once asked for: a control plane has so many users and no more.
+    watcher: OnceLock<User>,
 }
 
 /// An experiment that is over.
@@ -99,7 +101,14 @@ impl Trial {
             .with("result_put_headers", json!({"If-None-Match": "*"}));
         sample.value.as_object_mut().unwrap().remove("credentials_expire_at");
         sample.markers.clear();
-        let mut trial = Self { kit, sample, mission: Value::Null, harness_image: None, attempt };
+        let mut trial = Self {
+            kit,
+            sample,
+            mission: Value::Null,
+            harness_image: None,
+            attempt,
+            watcher: OnceLock::new(),
+        };
         let mission = json!({
             "mission_id": trial.sample.value["mission_id"],
             "evaluator_version": trial.sample.value["evaluator_version"],
@@ -163,8 +172,11 @@ impl Trial {
 
     /// harness as somebody with the role that only watches.
     pub(crate) fn watcher(&self) -> Harness {
-        let grant = Grant::in_namespace(&self.kit.namespace.name, rules("watcher"));
-        self.kit.harness_as(&self.kit.node.cluster().user(&[grant]).unwrap())
+        let user = self.watcher.get_or_init(|| {
+            let grant = Grant::in_namespace(&self.kit.namespace.name, rules("watcher"));
+            self.kit.node.cluster().user(&[grant]).unwrap()
+        });
+        self.kit.harness_as(user)
     }
 
     /// What `status` says to the watcher.
