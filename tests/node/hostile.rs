@@ -153,7 +153,7 @@ fn a_hundred_megabytes_that_are_no_text_are_no_harm() {
                   head -c 50000000 /dev/zero; echo; echo the end; wait; touch done\n\
                   while [ -e go ]; do sleep 0.1; done";
     // A busy node writes so much slowly.
-    let mut trial = Trial::shell("binary", script).budget(300);
+    let mut trial = Trial::shell("binary", script).budget(260);
     let job = trial.submit();
     let run = trial.kit.container(&job, "run");
     let scratch = run.path("/harness/scratch").unwrap();

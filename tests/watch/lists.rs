@@ -9,7 +9,7 @@ use crate::going::{dispatch, run};
 use crate::hands::{self, submitted};
 use crate::kit::{Place, Run, Sample, in_parallel};
 
-/// More than two pages of Jobs, without pods.
+/// More than six pages of Jobs, without pods.
 const MANY: usize = 601;
 
 fn many(place: &Place) -> BTreeSet<String> {
@@ -54,7 +54,7 @@ fn pages_are_read_to_the_end_and_begun_anew_when_the_server_forgot() {
     let again = Run::new(&command, &output);
     assert_eq!((again.code, names(&again).len()), (Some(0), MANY), "{}", again.stderr);
     let pages = proxy.exchanges().iter().filter(|it| it.path.contains("/jobs")).count();
-    assert_eq!(pages, 2 + 1 + 3, "two pages, an expired one, three anew");
+    assert_eq!(pages, 2 + 1 + 7, "two pages, an expired one, seven anew");
     // A server that forgets every time is no reason to go on for ever.
     let proxy = place.proxy();
     proxy.when(Requests::new("GET", "continue="), Action::Replace(answer));
