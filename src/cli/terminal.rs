@@ -4,7 +4,7 @@
 //! the output quietly, as it does for `cat`.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -47,38 +47,33 @@ impl Tone {
 
 /// Writes data to standard output, with a final line feed.
 pub(super) fn data(text: &str) {
-    if OUTPUT_ENDED.load(Ordering::Relaxed) {
-        return;
-    }
-    let mut output = io::stdout().lock();
-    let written = output
-        .write_all(text.as_bytes())
-        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { output.write_all(b"\n") })
-        .and_then(|()| output.flush());
-    if let Err(error) = written {
-        note_failure(&error);
-    }
+    write(|output| {
+        output.write_all(text.as_bytes())?;
+        if text.ends_with('\n') { Ok(()) } else { output.write_all(b"\n") }
+    });
 }
 
 /// Writes lines to standard output as they come, each with this end.
 pub(super) fn lines(mut lines: impl Iterator<Item = String>, end: &str) {
-    if OUTPUT_ENDED.load(Ordering::Relaxed) {
-        return;
-    }
-    let mut output = BufWriter::new(io::stdout().lock());
-    let written = lines.try_for_each(|line| write!(output, "{line}{end}"));
-    if let Err(error) = written.and_then(|()| output.flush()) {
-        note_failure(&error);
-    }
+    write(|output| {
+        let mut output = BufWriter::new(output);
+        lines.try_for_each(|line| write!(output, "{line}{end}"))?;
+        output.flush()
+    });
 }
 
 /// Writes bytes to standard output as they are.
 pub(super) fn raw(bytes: &[u8]) {
+    write(|output| output.write_all(bytes));
+}
+
+/// Writes to standard output and flushes it, unless it has ended.
+fn write(action: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) {
     if OUTPUT_ENDED.load(Ordering::Relaxed) {
         return;
     }
     let mut output = io::stdout().lock();
-    if let Err(error) = output.write_all(bytes).and_then(|()| output.flush()) {
+    if let Err(error) = action(&mut output).and_then(|()| output.flush()) {
         note_failure(&error);
     }
 }
