@@ -203,24 +203,22 @@ mod tests {
 
     #[test]
     fn reasons() {
-        let reason = |left: &str, right: &str| {
+        let fault = |left: &str, right: &str| {
             let (left, right) = (ObjectUrl::parse(left).unwrap(), ObjectUrl::parse(right).unwrap());
             match compare(&left, &right, &EndpointAliases::default()) {
-                Comparison::Ambiguous(fault) => (fault.code.name, fault.found),
+                Comparison::Ambiguous(fault) => fault,
                 other => panic!("{other:?}"),
             }
         };
-        let found = |left: &str, right: &str| reason(left, right).1;
-        let reason = |left: &str, right: &str| reason(left, right).0;
+        let reason = |left: &str, right: &str| fault(left, right).code.name;
         let minio = "https://minio.example.net/b/k";
         assert_eq!(reason(minio, "https://minio.example.net/b/K"), "objects-key-spelling");
         assert_eq!(reason(minio, "https://minio.example.net/b/k?x=1"), "objects-query");
         assert_eq!(reason(minio, "https://other.example.net/b/k"), "objects-host-unknown");
         assert_eq!(reason(minio, "https://abc.s3.amazonaws.com/k"), "objects-host-unknown");
         // Which of them is unknown is told.
-        let found = found(minio, "https://abc.s3.amazonaws.com/k");
         assert_eq!(
-            found,
+            fault(minio, "https://abc.s3.amazonaws.com/k").found,
             "the same key, and minio.example.net does not show which bucket it leads to"
         );
         let r2 = "https://0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com/abc/k";
