@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::common::find;
 use crate::common::situation::Taken;
-use crate::kit::{Kit, PATIENCE, container, event, is_running, pod, shell_image};
+use crate::kit::{PATIENCE, container, event, is_running, pod, shell_image};
 use crate::trial::Trial;
 
 const LONG: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun; sleep 600 & wait";
@@ -100,17 +100,6 @@ fn a_more_important_pod() {
     assert_eq!(trial.kit.end_of_job("urgent"), "Complete");
 }
 
-/// Starts the kubelet anew so that it evicts with less memory than this available; gives the configuration that it had.
-fn evict_below(kit: &Kit, available: &str) -> String {
-    let file = kit.node.state().join("kubelet.json");
-    let before = fs::read_to_string(&file).unwrap();
-    let mut short: Value = serde_json::from_str(&before).unwrap();
-    short["evictionHard"]["memory.available"] = available.into();
-    fs::write(&file, short.to_string()).unwrap();
-    kit.node.restart_kubelet().unwrap();
-    before
-}
-
 /// Keeps what becomes of an experiment that runs while the kubelet starts anew and wants all memory to be free but these
 /// MiB. It takes its threshold from what pods may request, and admits those that run once more.
 fn short_of_memory(left: u64, name: &str, category: &str) {
@@ -121,12 +110,19 @@ fn short_of_memory(left: u64, name: &str, category: &str) {
     let memory = find(&node(), "/status/allocatable/memory").clone();
     let kibibytes = memory.as_str().unwrap().strip_suffix("Ki").unwrap();
     let available = kibibytes.parse::<u64>().unwrap() - (left << 10);
-    let before = evict_below(&trial.kit, &format!("{available}Ki"));
+    let file = trial.kit.node.state().join("kubelet.json");
+    let before = fs::read_to_string(&file).unwrap();
+    let restart_with = |configuration: &str| {
+        fs::write(&file, configuration).unwrap();
+        trial.kit.node.restart_kubelet().unwrap();
+    };
+    let mut short: Value = serde_json::from_str(&before).unwrap();
+    short["evictionHard"]["memory.available"] = format!("{available}Ki").into();
+    restart_with(&short.to_string());
     trial.kit.end_of_job(&job);
     let taken = Taken::of(&trial.kit, &job);
     // As above: the other tests need the node.
-    fs::write(trial.kit.node.state().join("kubelet.json"), before).unwrap();
-    trial.kit.node.restart_kubelet().unwrap();
+    restart_with(&before);
     let is_well = || {
         let node = node();
         let conditions = find(&node, "/status/conditions").as_array().unwrap();

@@ -62,14 +62,10 @@ fn a_mixed_call() {
     place.assert_holds(2, 2);
 }
 
-const QUEUED: &str = include_str!("../kit/queued-v1.yaml");
-
 #[test]
 fn a_job_for_a_queue() {
     let place = Place::new("queue");
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("queued.yaml"), QUEUED).unwrap();
-    let harness = place.harness().env("HARNESS_PROFILES", folder.path());
+    let harness = place.harness_with_queue();
     let sample = Sample::new("attempt-1").with("resource_profile", "queued-v1");
     let created = harness.submit(&sample).expect(0, "created");
     assert_eq!(created["job"]["state"], "queued");

@@ -90,9 +90,8 @@ fn lost(row: &Row, ended: &Ended) -> Option<Lost> {
         return None;
     }
     let pod = ended.trial.kit.pod_of(&ended.job);
-    let end = |step| status(&pod, step)["state"]["terminated"].clone();
     let found = ["stage", "run", "publish"].into_iter().find_map(|step| {
-        let end = end(step);
+        let end = &status(&pod, step)["state"]["terminated"];
         let is_cut =
             end["message"].as_str().is_some_and(|words| words.contains("context canceled"));
         match end["reason"].as_str()? {
@@ -104,18 +103,29 @@ fn lost(row: &Row, ended: &Ended) -> Option<Lost> {
         }
     });
     // An end that is lost besides says more.
-    found.or_else(|| (end("run")["exitCode"] == 10).then_some(Lost::Twice))
+    found.or_else(|| was_started_twice(ended).then_some(Lost::Twice))
+}
+
+/// Whether `run` ended by finding an earlier start.
+fn was_started_twice(ended: &Ended) -> bool {
+    let pod = ended.trial.kit.pod_of(&ended.job);
+    status(&pod, "run")["state"]["terminated"]["exitCode"] == 10
 }
 
 /// Nothing is remarked, but what the kubelet took for a restart while containerd was away, for whichever row.
 fn assert_remarks(row: &Row, ended: &Ended) {
     let remarks = ended.status["remarks"].as_array().unwrap();
-    let of_restarts =
-        ["the node started `run` a second time", "the node lost sight of a container"];
-    let is_expected =
-        |remark: &Value| of_restarts.iter().any(|what| remark.as_str().unwrap().starts_with(what));
+    if remarks.is_empty() {
+        return;
+    }
+    let what = if was_started_twice(ended) {
+        "the node started `run` a second time"
+    } else {
+        "the node lost sight of a container"
+    };
+    let is_expected = |remark: &Value| remark.as_str().unwrap().starts_with(what);
     let are_expected = row.victim.is_of_the_node() && remarks.iter().all(is_expected);
-    assert!(remarks.is_empty() || are_expected, "{}", ended.story());
+    assert!(are_expected, "{}", ended.story());
 }
 
 fn judge(row: &Row, ended: &Ended) {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::place::Place;
+use super::run::Harness;
 
 /// The version of Kueue's objects.
 pub(crate) const QUEUE_GROUP: &str = "kueue.x-k8s.io/v1beta2";
@@ -10,6 +11,12 @@ pub(crate) const QUEUE_GROUP: &str = "kueue.x-k8s.io/v1beta2";
 pub(crate) const QUEUE: &str = "lab";
 
 impl Place {
+    /// harness with the profile `queued-v1`, whose queue nobody looks at.
+    pub(crate) fn harness_with_queue(&self) -> Harness {
+        let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kit/profiles");
+        self.harness().env("HARNESS_PROFILES", profiles)
+    }
+
     /// What Kueue has of the Jobs here; nothing where there is no Kueue.
     #[track_caller]
     pub(crate) fn workloads(&self) -> Vec<Value> {

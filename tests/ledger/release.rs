@@ -50,24 +50,30 @@ fn as_the_operator_a_pending_job_whose_pod_has_no_node() {
     assert!(until(PATIENCE, || place.list("pods").len() == 1));
 }
 
+/// Releases it, and lets this happen while its delete of such an object is on its way: the version that it names is past.
+#[track_caller]
+fn overtaken(place: &Place, name: &str, object: &str, meanwhile: impl FnOnce(), why: &str) {
+    let proxy = place.proxy();
+    let held = proxy.hold(Requests::new("DELETE", object));
+    let harness = place.harness_through(&proxy);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| harness.run(&["release", name, "--yes"]));
+        held.wait_until_read().unwrap();
+        meanwhile();
+        assert_eq!(held.release_and_wait().unwrap(), 409);
+        run.join().unwrap()
+    });
+    let receipt = run.expect(4, "not_released");
+    assert!(receipt["detail"].as_str().unwrap().contains(why), "{receipt:#}");
+}
+
 /// The pod gets its node between the look and the delete: the version is the proof, and it does not hold.
 #[test]
 fn a_pod_that_gets_its_node_meanwhile_is_left_alone() {
     let place = Place::new("release-bound");
     let name = submitted(&place, &Sample::new("attempt-1"));
     let live = pod(&place, &name);
-    let proxy = place.proxy();
-    let held = proxy.hold(Requests::new("DELETE", "/pods/"));
-    let harness = place.harness_through(&proxy);
-    let run = std::thread::scope(|scope| {
-        let run = scope.spawn(|| harness.run(&["release", &name, "--yes"]));
-        held.wait_until_read().unwrap();
-        bind(&place, &live);
-        assert_eq!(held.release_and_wait().unwrap(), 409);
-        run.join().unwrap()
-    });
-    let receipt = run.expect(4, "not_released");
-    assert!(receipt["detail"].as_str().unwrap().contains("has a node"), "{receipt:#}");
+    overtaken(&place, &name, "/pods/", || bind(&place, &live), "has a node");
     let after = place.get("pods", live["metadata"]["name"].as_str().unwrap());
     assert_eq!(after["metadata"]["deletionTimestamp"], Value::Null);
     place.assert_holds(1, 1);
@@ -108,21 +114,17 @@ fn without_the_proof_nothing_changes() {
 }
 
 /// One that waits in a queue which nobody looks at.
-fn queued(place: &Place) -> (String, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("queued.yaml"), include_str!("../kit/queued-v1.yaml"))
-        .unwrap();
-    let harness = place.harness().env("HARNESS_PROFILES", folder.path());
+fn queued(place: &Place) -> String {
     let sample = Sample::new("attempt-1").with("resource_profile", "queued-v1");
-    let created = harness.submit(&sample).expect(0, "created");
+    let created = place.harness_with_queue().submit(&sample).expect(0, "created");
     assert_eq!(created["job"]["state"], "queued");
-    (created["job"]["name"].as_str().unwrap().to_owned(), folder)
+    created["job"]["name"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn as_the_operator_a_job_that_no_queue_ever_admitted() {
     let place = Place::new("release-queued");
-    let (name, _profiles) = queued(&place);
+    let name = queued(&place);
     let status = place.harness().run(&["status", &name]);
     assert!(status.stdout.contains("dispatch release"), "{status}");
     let operator = place.harness_as(&user(&place, "operator"));
@@ -134,19 +136,11 @@ fn as_the_operator_a_job_that_no_queue_ever_admitted() {
 #[test]
 fn a_job_that_its_queue_admits_meanwhile_is_left_alone() {
     let place = Place::new("release-admitted");
-    let (name, _profiles) = queued(&place);
-    let proxy = place.proxy();
-    let held = proxy.hold(Requests::new("DELETE", "/jobs/"));
-    let harness = place.harness_through(&proxy);
-    let run = std::thread::scope(|scope| {
-        let run = scope.spawn(|| harness.run(&["release", &name, "--yes"]));
-        held.wait_until_read().unwrap();
+    let name = queued(&place);
+    let admit = || {
         place.patch("jobs", &name, &json!({"spec": {"suspend": false}}));
-        assert_eq!(held.release_and_wait().unwrap(), 409);
-        run.join().unwrap()
-    });
-    let receipt = run.expect(4, "not_released");
-    assert!(receipt["detail"].as_str().unwrap().contains("its queue started it"), "{receipt:#}");
+    };
+    overtaken(&place, &name, "/jobs/", admit, "its queue started it");
     place.assert_holds(1, 0);
 }
 

@@ -169,10 +169,14 @@ impl Keeper {
         let stands = cluster.job.as_ref().is_some_and(|job| Some(job.number) == number);
         let ran = number.is_some_and(|number| cluster.ran.contains(&number));
         let removed = cluster.removers.contains(&self.run);
-        let is_told = !end.secrets.is_empty() || !end.unclear.is_empty();
-        let tells = is_told || end.pod != Fate::Untouched || end.record.is_some();
+        let is_silent = end.secrets.is_empty()
+            && end.unclear.is_empty()
+            && end.pod == Fate::Untouched
+            && end.record.is_none();
         match &end.ending {
-            Ending::Kept(_) | Ending::NotReleased(_) | Ending::Conflict(_) if removed && !tells => {
+            Ending::Kept(_) | Ending::NotReleased(_) | Ending::Conflict(_)
+                if removed && is_silent =>
+            {
                 Some("a receipt says that nothing was removed, and a Secret or a pod was")
             }
             Ending::Pruned | Ending::AlreadyRecorded if !recorded => {

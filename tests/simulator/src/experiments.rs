@@ -18,7 +18,7 @@ pub const EXPERIMENTS: usize = 2;
 /// The signatures.
 pub const SIGNATURES: [&str; 2] = ["ab", "cd"];
 
-const QUEUED: &str = include_str!("../../kit/queued-v1.yaml");
+const QUEUED: &str = include_str!("../../kit/profiles/queued-v1.yaml");
 
 /// Everything that submissions borrow from.
 pub struct Experiments {
