@@ -4,8 +4,8 @@ use super::category::Category;
 use super::proof::has_run;
 use super::report::{Basis, Diagnosis, Phase};
 use super::seen::{Seen, diagnosis, reason_of};
-use super::view::{Pod, State};
-use super::words::{cause, missing, quoted, scheduler};
+use super::view::{Condition, Job, Pod, State};
+use super::words::{after, cause, missing, quoted, scheduler};
 use super::{failure, image, start, steps};
 use crate::execution::{self, Step};
 use crate::render::names;
@@ -153,22 +153,27 @@ fn of_pod(seen: &Seen<'_>, pod: &Pod) -> (Phase, Diagnosis) {
     (phase, found)
 }
 
-/// The Job's controller deletes the pod of a Job whose deadline has passed, and says so before.
 fn on_its_way_out(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
-    match seen.job.condition("FailureTarget").filter(|target| target.reason == "DeadlineExceeded") {
-        Some(_) if is_pulling(seen, pod) => {
-            let sentence = "the Job's deadline passed, and its pod ends once the node has done with pulling an image";
-            diagnosis(Category::DEADLINE, sentence, Basis::Job)
-        }
-        Some(_) => {
-            let sentence = "the Job's deadline passed, and its pod is on its way out";
-            diagnosis(Category::DEADLINE, sentence, Basis::Job)
-        }
-        None => {
-            let sentence = "somebody deleted the pod, and it is on its way out";
-            diagnosis(Category::POD_VANISHED, sentence, Basis::Pod)
-        }
+    if !is_overdue(seen.job, pod) {
+        let sentence = "somebody deleted the pod, and it is on its way out";
+        return diagnosis(Category::POD_VANISHED, sentence, Basis::Pod);
     }
+    let sentence = if is_pulling(seen, pod) {
+        "the Job's deadline passed, and its pod ends once the node has done with pulling an image"
+    } else {
+        "the Job's deadline passed, and its pod is on its way out"
+    };
+    diagnosis(Category::DEADLINE, sentence, Basis::Job)
+}
+
+/// Whether the Job's deadline had passed when its pod was deleted.
+///
+/// The controller deletes the pod of such a Job, and only then writes the condition that says why.
+fn is_overdue(job: &Job, pod: &Pod) -> bool {
+    let is_said = |target: &Condition| target.reason == "DeadlineExceeded";
+    let deadline = || after(job.started?, job.deadline?);
+    job.condition("FailureTarget").is_some_and(is_said)
+        || deadline().zip(pod.deleted).is_some_and(|(deadline, deleted)| deleted >= deadline)
 }
 
 fn at_work(category: Category, sentence: &str, step: Step) -> Diagnosis {

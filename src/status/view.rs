@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::words;
 use crate::ledger::observe;
 
 /// Bytes kept of one text.
@@ -97,6 +98,8 @@ pub(super) struct Pod {
     pub(super) node: String,
     pub(super) created: Option<Timestamp>,
     pub(super) is_being_deleted: bool,
+    /// When it was deleted; its grace began then.
+    pub(super) deleted: Option<Timestamp>,
     pub(super) phase: String,
     pub(super) reason: String,
     pub(super) message: String,
@@ -182,6 +185,7 @@ impl Pod {
             node: text(object, "/spec/nodeName"),
             created: time(object, "/metadata/creationTimestamp"),
             is_being_deleted: !text(object, "/metadata/deletionTimestamp").is_empty(),
+            deleted: deleted(object),
             phase: text(object, "/status/phase"),
             reason: text(object, "/status/reason"),
             message: text(object, "/status/message"),
@@ -327,6 +331,13 @@ fn number(object: &Value, pointer: &str) -> Option<i64> {
 fn time(object: &Value, pointer: &str) -> Option<Timestamp> {
     let time: Timestamp = object.pointer(pointer)?.as_str()?.parse().ok()?;
     (time > Timestamp::UNIX_EPOCH).then_some(time)
+}
+
+/// An object's `deletionTimestamp` is the end of its grace, not the time of the request
+/// (<https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/>).
+fn deleted(object: &Value) -> Option<Timestamp> {
+    let grace = number(object, "/metadata/deletionGracePeriodSeconds").unwrap_or(0);
+    words::after(time(object, "/metadata/deletionTimestamp")?, grace.checked_neg()?)
 }
 
 fn bounded(text: &str) -> String {

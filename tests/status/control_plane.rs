@@ -1,6 +1,8 @@
 //! Situations that a control plane without nodes makes: each test brings one about on a real API server with its real
 //! controllers, and says what `status` has to tell of it.
 
+use std::time::Duration;
+
 use harness::clock::{Clock as _, SystemClock};
 use harness_test_cluster::{Component, ControlPlane, Options, until};
 use jiff::{SignedDuration, Unit};
@@ -210,6 +212,23 @@ fn a_pod_deleted_by_hand() {
     let is_gone = || place.list("pods").is_empty();
     assert!(until(PATIENCE, is_gone), "the pod stays");
     Taken::of(&place, &name).keep("pod-vanished-failed", "failed", "pod-vanished");
+}
+
+/// The controller deletes the pod before it writes why.
+#[test]
+fn a_deadline_whose_pod_is_deleted_before_the_job_says_so() {
+    let place = own("overdue");
+    let name = submitted(&place, "standard-v1");
+    let pod = pod(&place, &name);
+    wait(&place, &name, "its start", |job| job.pointer("/status/startTime").is_some());
+    place.cluster.stop(Component::ControllerManager).unwrap();
+    place.patch("jobs", &name, &json!({"spec": {"activeDeadlineSeconds": 1}}));
+    // Times of the API have whole seconds.
+    SystemClock.sleep(Duration::from_secs(2));
+    place.delete("pods", find(&pod, "/metadata/name").as_str().unwrap());
+    Taken::of(&place, &name)
+        .by_hand("the deletion, which is the controller's, and the condition's absence, which lasts for milliseconds")
+        .keep("job-deadline-unsaid", "pending", "deadline");
 }
 
 #[test]
