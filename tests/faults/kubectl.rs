@@ -7,7 +7,7 @@ use harness_test_cluster::until;
 use rustix::process::{Signal, kill_process};
 
 use crate::kit::PATIENCE;
-use crate::kit::process::{Family, Started, assert_empty, is_asleep};
+use crate::kit::process::{Family, Started, assert_empty, is_asleep, stop};
 use crate::kit::steps::Step;
 use crate::kit::{Harness, Place, Sample, in_parallel};
 
@@ -54,8 +54,8 @@ fn kubectl_goes_on_after_a_create_was_given_up() {
     place.assert_hides(&sample);
 }
 
-/// As before, but the guard is killed too, and nobody is left to end kubectl: the kernel hangs up a stopped process
-/// whose group has lost its last parent, so not even that one sends the create later.
+/// As before, but the guard is killed too, and nobody is left to end kubectl: it dies with its parent, as it asked the
+/// kernel to, and never reads the create.
 #[test]
 fn a_stopped_kubectl_does_not_outlive_a_killed_guard() {
     let place = Place::new("orphan");
@@ -87,11 +87,11 @@ fn stopped_before_the_job(
     held.wait_until_read().unwrap();
     let family = started.family();
     // harness stands still while kubectl passes the answer on, so that its next request meets a stopped kubectl.
-    started.signal(Signal::STOP);
+    stop(started.process());
     held.release_and_wait().unwrap();
     let kubectl = family.kubectl();
     assert!(until(PATIENCE, || is_asleep(kubectl)), "kubectl does not come to rest");
-    kill_process(kubectl, Signal::STOP).unwrap();
+    stop(kubectl);
     started.signal(Signal::CONT);
     (started, family)
 }

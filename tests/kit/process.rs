@@ -129,22 +129,36 @@ pub(crate) fn arguments(process: Pid) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|one| String::from_utf8_lossy(one).into_owned()).collect()
 }
 
+/// Stops a process, and waits until each of its threads stands still: until then, one that has not seen the signal goes
+/// on.
+#[track_caller]
+pub(crate) fn stop(process: Pid) {
+    kill_process(process, Signal::STOP).unwrap();
+    let stands = || {
+        let tasks = task_statuses(process);
+        !tasks.is_empty() && tasks.iter().all(|status| status.contains("(stopped)"))
+    };
+    assert!(until(PATIENCE, stands), "{process:?} does not stop");
+}
+
 /// Whether the process has nothing to do: over a tenth of a second none of its threads ran.
 pub(crate) fn is_asleep(process: Pid) -> bool {
     let switches = || {
-        let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
-        let mut found = Vec::new();
-        for task in tasks.into_iter().flatten().flatten() {
-            let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
-            let of_interest =
-                |line: &&str| line.contains("ctxt_switches") || line.contains("State");
-            found.extend(status.lines().filter(of_interest).map(str::to_owned));
-        }
-        found
+        let tasks = task_statuses(process);
+        let lines = tasks.iter().flat_map(|status| status.lines());
+        let of_interest = |line: &&str| line.contains("ctxt_switches") || line.contains("State");
+        lines.filter(of_interest).map(str::to_owned).collect::<Vec<_>>()
     };
     let before = switches();
     let changed = until(Duration::from_millis(100), || switches() != before);
     !before.is_empty() && !changed && !before.iter().any(|line| line.contains("(running)"))
+}
+
+/// What the kernel says of each thread of a process.
+fn task_statuses(process: Pid) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
+    let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status"));
+    tasks.into_iter().flatten().flatten().filter_map(|task| status(task).ok()).collect()
 }
 
 /// Waits until a folder is empty.
