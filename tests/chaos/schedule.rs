@@ -59,7 +59,7 @@ impl fmt::Debug for Misfortune {
 }
 
 /// Who is hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Victim {
     Harness,
     Kubectl,
@@ -94,6 +94,13 @@ impl Plan {
     pub(crate) fn ends_the_guard(&self) -> bool {
         let ends = |one: &Misfortune| matches!(one, Misfortune::Signal(Victim::Guard, ..));
         self.misfortunes.iter().any(ends)
+    }
+
+    /// Whether harness may be killed at any moment.
+    pub(crate) fn kills_harness(&self) -> bool {
+        let kills =
+            |one: &Misfortune| matches!(one, Misfortune::Signal(Victim::Harness, Signal::KILL, _));
+        self.misfortunes.iter().any(kills)
     }
 }
 

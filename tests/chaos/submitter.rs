@@ -1,5 +1,7 @@
 //! One run of `submit` and what befalls it.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -25,19 +27,31 @@ pub(crate) fn run(
     let submit = harness.command(&[sample.write(&harness.inputs())]);
     let started = Started::command(limited(submit, &plan.misfortunes));
     let begun = Instant::now();
+    let mut victims = BTreeMap::new();
     for (at, victim, signal) in signals(plan) {
         std::thread::sleep(at.saturating_sub(begun.elapsed()));
-        // It may be over, or not have come so far.
-        if let Some(process) = find(started.process(), victim) {
+        // It may be over, or not have come so far. One that was stopped goes on also when its parent is gone.
+        let process = victims.get(&victim).copied().or_else(|| find(started.process(), victim));
+        if let Some(process) = process {
             let _ = kill_process(process, signal);
+            victims.insert(victim, process);
         }
     }
     let run = started.end();
-    let left = || std::fs::read_dir(harness.temporary()).unwrap().count();
     // The guard tidies up after a harness that was killed, once it has seen it.
-    harness_test_cluster::until(Duration::from_secs(30), || left() == 0);
-    let names = std::fs::read_dir(harness.temporary()).unwrap().flatten();
-    (run, names.map(|entry| entry.path().display().to_string()).collect())
+    let left = || left_in(&harness.temporary(), plan.kills_harness());
+    harness_test_cluster::until(Duration::from_secs(30), || left().is_empty());
+    (run, left())
+}
+
+/// What is left there. A harness that is killed after it has made its private folder and before its guard runs leaves that
+/// one behind, empty.
+fn left_in(folder: &Path, may_be_empty: bool) -> Vec<String> {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_empty = |path: &Path| path.is_dir() && entries(path).next().is_none();
+    let paths = entries(folder).map(|entry| entry.path());
+    let wrong = paths.filter(|path| !(may_be_empty && is_empty(path)));
+    wrong.map(|path| path.display().to_string()).collect()
 }
 
 /// Only where the plan needs one: without it the way is the usual one.
