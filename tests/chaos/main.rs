@@ -1,5 +1,5 @@
 //! The real control plane under fire: seeded random schedules of submitters that are killed, paused and starved, whose
-//! answers are lost, late or cut, while the API server and etcd are killed and paused.
+//! clocks are wrong and whose answers are lost, late or cut, while the API server and etcd are killed and paused.
 //!
 //! Afterwards each submitter's command is run again until it converges, and a checker compares the receipts with what
 //! the API server holds and with its audit log, which also knows what was there in between. `HARNESS_CHAOS_SCHEDULES` and

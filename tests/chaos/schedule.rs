@@ -12,6 +12,9 @@ use crate::kit::steps::Step;
 /// How long after its start a submitter may be hit; it takes about half a second when nothing happens.
 const UNDER_WAY: Duration = Duration::from_millis(900);
 
+/// How far a clock is set forward: past the life of every signature.
+const YEAR: Duration = Duration::from_hours(365 * 24);
+
 /// All submitters of one experiment.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
@@ -42,6 +45,8 @@ pub(crate) enum Misfortune {
     FewDescriptors(usize),
     /// No file may grow, as on a full disk.
     FullDisk,
+    /// Its wall clock, so long after the start, and how far.
+    ClockSetForward(Duration, Duration),
 }
 
 /// Without the bytes of made-up answers.
@@ -54,6 +59,7 @@ impl fmt::Debug for Misfortune {
             Self::Pause(_, at, length) => write!(formatter, " after {at:?} for {length:?}"),
             Self::FewDescriptors(count) => write!(formatter, ": {count}"),
             Self::FullDisk => Ok(()),
+            Self::ClockSetForward(at, ahead) => write!(formatter, " after {at:?} by {ahead:?}"),
         }
     }
 }
@@ -106,7 +112,7 @@ impl Plan {
 
 impl Misfortune {
     fn draw(random: &mut Random) -> Self {
-        match random.below(10) {
+        match random.below(11) {
             0..=4 => Self::Network(random.pick(&Step::ALL), action(random)),
             5 | 6 => Self::Signal(victim(random), random.pick(&SIGNALS), random.within(UNDER_WAY)),
             7 => Self::Pause(
@@ -115,6 +121,7 @@ impl Misfortune {
                 random.within(Duration::from_secs(3)),
             ),
             8 => Self::FewDescriptors(3 + random.below(30)),
+            9 => Self::ClockSetForward(random.within(UNDER_WAY), random.within(YEAR)),
             _ => Self::FullDisk,
         }
     }
@@ -131,6 +138,7 @@ impl Misfortune {
             Self::Pause(victim, ..) => format!("pause of {victim:?}"),
             Self::FewDescriptors(_) => "few descriptors".to_owned(),
             Self::FullDisk => "full disk".to_owned(),
+            Self::ClockSetForward(..) => "clock set forward".to_owned(),
         }
     }
 }

@@ -10,7 +10,7 @@ use harness_test_cluster::fault::FaultProxy;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::kit::process::{Started, arguments, descendants};
-use crate::kit::{Harness, Run, Sample, command};
+use crate::kit::{Harness, Run, Sample, clock, command};
 use crate::schedule::{Misfortune, Plan, Victim};
 
 /// Runs the command under its plan; gives how it ended, and what it has left behind in its temporary folder.
@@ -24,7 +24,12 @@ pub(crate) fn run(
     let proxy = proxy(cluster, namespace, plan);
     let kubeconfig = proxy.as_ref().map_or(cluster.kubeconfig(), FaultProxy::kubeconfig);
     let harness = Harness::new(kubeconfig, cluster.kubectl(), namespace);
-    let submit = harness.command(&[sample.write(&harness.inputs())]);
+    let mut submit = harness.command(&[sample.write(&harness.inputs())]);
+    for misfortune in &plan.misfortunes {
+        if let Misfortune::ClockSetForward(after, ahead) = misfortune {
+            clock::set_forward(&mut submit, *after, *ahead);
+        }
+    }
     let started = Started::command(limited(submit, &plan.misfortunes));
     let begun = Instant::now();
     let mut victims = BTreeMap::new();

@@ -4,9 +4,10 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::kit::process::{Started, assert_empty};
-use crate::kit::{Harness, Place, Run, Sample, in_parallel};
+use crate::kit::{Harness, Place, Run, Sample, clock, find, in_parallel};
 
 /// Runs a command that the test has changed.
 fn run(mut command: Command) -> Run {
@@ -72,6 +73,24 @@ fn few_descriptors_leave_nothing_behind() {
         assert_empty(&harness.temporary());
         assert_eq!(harness.submit(&sample).code, Some(0));
         place.assert_holds(1, 1);
+    });
+}
+
+/// A year ahead, from the beginning or from some moment of the run on, when all that is signed is long over by it: the API
+/// server's clock decides, and the receipt says what the first answer showed.
+#[test]
+fn a_wall_clock_that_is_set_forward_decides_nothing() {
+    const YEAR: Duration = Duration::from_hours(365 * 24);
+    in_parallel([0, 30, 60, 90, 150, 250, 400, 700], |after| {
+        let (place, harness, sample, file) = prepared("clock");
+        let mut command = harness.command(&[file]);
+        clock::set_forward(&mut command, Duration::from_millis(after), YEAR);
+        let run = run(command);
+        let receipt = run.expect(0, "created");
+        let skew = find(&receipt, "/timings/clock_skew_seconds").as_i64().unwrap();
+        assert!(after > 0 || skew < -300 * 24 * 60 * 60, "the clock was not set: {run}");
+        place.assert_holds(1, 1);
+        harness.submit(&sample).expect(0, "already_submitted");
     });
 }
 

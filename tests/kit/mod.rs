@@ -6,6 +6,7 @@
 
 pub(crate) mod canary;
 pub(crate) mod chance;
+pub(crate) mod clock;
 mod ended;
 mod manifests;
 mod place;
