@@ -154,7 +154,11 @@ pub(super) fn prepare(
         SignedUrls::parse(&overlay.bytes).and_then(|signed| submission.clone().sign(signed));
     match merged {
         Ok(merged) => {
-            notes.say(&source.name, merged.notes());
+            // Those with a place are about what the signed file holds; it has no other fields.
+            let (signed, reviewed): (Vec<_>, Vec<_>) =
+                merged.notes().iter().cloned().partition(|note| note.position.is_some());
+            notes.say(&overlay.name, &signed);
+            notes.say(&source.name, &reviewed);
             Ok(prepared(Some(merged), Vec::new(), None))
         }
         Err(problems) => {

@@ -129,6 +129,10 @@ fn notes_about_signatures_that_come_apart_are_said_once() {
     let file = write(folder.path(), "signed.json", &signed).display().to_string();
     let ended = submit(&path, &["--dry-run", "client", "--public-inputs", "--signed", &file]);
     assert_eq!(ended.stderr.matches("[guard-versioned-bucket]").count(), 1, "{ended:#?}");
+    // The place is in the file that the URL is in.
+    let place = ended.stderr.lines().find(|line| line.contains("[guard-versioned-bucket]"));
+    assert!(place.unwrap().contains(&format!("{file}:1:")), "{ended:#?}");
+    assert!(!ended.stderr.contains(&format!("{path}:")), "{ended:#?}");
 }
 
 #[test]

@@ -155,7 +155,7 @@ pub(super) fn find(
                 guard.name
             ),
             "a store that refuses to overwrite",
-            "try once that it answers a second PUT with 412, and add `result_readback_url`",
+            "try once that it answers a second PUT with 412, and have a `result_readback_url`",
         )),
         Proof::Free | Proof::LikelyFree | Proof::Listed | Proof::Declared => {}
     }
@@ -164,7 +164,7 @@ pub(super) fn find(
             &GUARD_VERSIONED_BUCKET,
             format!("`{}`, which the store ignores where versioning is or was on", guard.name),
             "a bucket that never had versioning",
-            "check the bucket, and add `result_readback_url`",
+            "check the bucket, and have a `result_readback_url`",
         ));
     }
     Some(Header { name: guard.name.to_owned(), value: guard.value.to_owned() })
