@@ -136,12 +136,16 @@ fn a_pod_without_a_node_is_to_be_deleted() {
     let waiting = pod(&json!({"/spec/nodeName": "", "/status": {"phase": "Pending"}}));
     assert_eq!(pending_without_node(&pending, std::slice::from_ref(&waiting)), Ok(&waiting));
     let second = PodFact { uid: "second".to_owned(), ..waiting.clone() };
-    for (pods, why) in [
-        (vec![], "no pod"),
-        (vec![pod(&json!({"/status": {"phase": "Pending"}}))], "has a node"),
-        (vec![waiting.clone(), second], "more than one"),
+    let started = PodFact { run: RunFact::MayHaveStarted, ..waiting.clone() };
+    let counted = job(&json!({"active": 1, "failed": 1}), &json!({}));
+    for (job, pods, why) in [
+        (&pending, vec![], "no pod"),
+        (&pending, vec![pod(&json!({"/status": {"phase": "Pending"}}))], "has a node"),
+        (&pending, vec![waiting.clone(), second], "more than one"),
+        (&pending, vec![started], "so it was started"),
+        (&counted, vec![waiting.clone()], "has ended already"),
     ] {
-        let proof = pending_without_node(&pending, &pods);
+        let proof = pending_without_node(job, &pods);
         assert!(proof.clone().is_err_and(|said| said.contains(why)), "{why}: {proof:?}");
     }
     assert!(!unbound_for_good(&waiting));
@@ -209,6 +213,9 @@ fn what_has_not_run_yet_is_told_from_what_may_have() {
     let unbound = || pod(&json!({"/status": {"phase": "Pending"}, "/spec": {}}));
     let leaving = "2030-01-02T03:05:05Z";
     let gone = || pod(&json!({"/metadata/deletionTimestamp": leaving, "/status/phase": "Pending"}));
+    let silent = || pod(&json!({"/status": {"phase": "Pending"}}));
+    let never_bound = PodFact { is_terminating: true, ..unbound() };
+    let odd = PodFact { run: RunFact::MayHaveStarted, ..unbound() };
     let ran = pod(&json!({"/status/containerStatuses/1/state": {"running": {"startedAt": TIME}}}));
     for (what, job, pods, proven) in [
         ("nothing has looked at it", job(&none, &none), vec![], true),
@@ -218,7 +225,14 @@ fn what_has_not_run_yet_is_told_from_what_may_have() {
         ("its pod waits", job(&active, &none), vec![waits()], true),
         ("its pod has no node", job(&active, &none), vec![unbound()], true),
         ("its pod is on its way out", job(&active, &none), vec![gone()], false),
-        ("its pod is gone", job(&active, &none), vec![], false),
+        ("its pod gets no node any more", job(&active, &none), vec![never_bound], true),
+        (
+            "its pod has a node, and nothing is known of it",
+            job(&active, &none),
+            vec![silent()],
+            false,
+        ),
+        ("its pod has no node and shows a container", job(&active, &none), vec![odd], false),
         ("it has two pods", job(&active, &none), vec![waits(), waits()], false),
         (
             "it counts a pod that is gone",
@@ -232,4 +246,6 @@ fn what_has_not_run_yet_is_told_from_what_may_have() {
     ] {
         assert_eq!(not_yet_run(&job, &pods).is_ok(), proven, "{what}");
     }
+    let gone = not_yet_run(&job(&active, &none), &[]);
+    assert!(gone.is_err_and(|why| why.contains("no pod")));
 }

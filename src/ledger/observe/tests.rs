@@ -71,8 +71,66 @@ fn somebody_without_a_name_is_nobody() {
     let named = json!({"status": {"userInfo": {"username": "ada"}}});
     let fact = judge(&Request::ReviewSelf, answered(named), "lab", "job");
     assert_eq!(fact, Fact::Who(Reading::Present("ada".to_owned())));
-    let fact = judge(&Request::ReviewSelf, answered(json!({})), "lab", "job");
-    assert_eq!(fact, Fact::Who(Reading::Absent));
+    for nobody in [json!({}), json!({"status": {"userInfo": {"username": ""}}})] {
+        let fact = judge(&Request::ReviewSelf, answered(nobody), "lab", "job");
+        assert_eq!(fact, Fact::Who(Reading::Absent));
+    }
+}
+
+#[test]
+fn a_list_goes_on_while_it_has_a_token() {
+    let list = |metadata: Value| json!({"items": [], "metadata": metadata});
+    assert_eq!(continuation(&list(json!({"continue": "more"}))), Some("more"));
+    for last in [json!({}), json!({"continue": ""}), json!({"continue": null})] {
+        assert_eq!(continuation(&list(last)), None);
+    }
+}
+
+#[test]
+fn what_names_a_job_is_read() {
+    let live = json!({"metadata": {"name": "job", "uid": "u", "resourceVersion": "7"}});
+    let fact = job(&live);
+    assert_eq!((&*fact.name, &*fact.uid, &*fact.resource_version), ("job", "u", "7"));
+}
+
+#[test]
+fn a_record_that_can_change_is_none() {
+    for (immutable, expected) in [(json!(true), true), (json!(false), false), (json!(null), false)]
+    {
+        assert_eq!(recorded(&json!({"immutable": immutable})).is_immutable, expected);
+    }
+}
+
+#[test]
+fn images_are_told_once_each_and_not_without_bounds() {
+    let status = |id: &str| json!({"name": "any", "imageID": id});
+    let longest = "i".repeat(512);
+    let live = json!({"status": {
+        "initContainerStatuses": [status("b"), status("")],
+        "containerStatuses": [status("a"), status("b"), status(&longest), status(&"i".repeat(513))],
+    }});
+    assert_eq!(image_ids(&live), ["a", "b", &longest]);
+}
+
+/// Fields that are empty are those that are not there.
+#[test]
+fn a_container_never_started_if_it_waits_and_nothing_else() {
+    let waiting = json!({"name": "run", "state": {"waiting": {}}, "restartCount": 0});
+    for (field, value, expected) in [
+        ("containerID", json!(""), RunFact::NeverStarted),
+        ("containerID", json!("containerd://x"), RunFact::MayHaveStarted),
+        ("containerID", json!(7), RunFact::MayHaveStarted),
+        ("lastState", json!({}), RunFact::NeverStarted),
+        ("lastState", json!({"terminated": {}}), RunFact::MayHaveStarted),
+        ("state", json!({}), RunFact::MayHaveStarted),
+        ("state", json!({"waiting": {}, "running": {}}), RunFact::MayHaveStarted),
+        ("state", json!({"waiting": {}, "terminated": {}}), RunFact::MayHaveStarted),
+    ] {
+        let mut status = waiting.clone();
+        status[field] = value;
+        let fact = pod(&json!({"status": {"containerStatuses": [status]}}));
+        assert_eq!(fact.run, expected, "{status}");
+    }
 }
 
 #[test]

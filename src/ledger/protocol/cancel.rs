@@ -43,7 +43,7 @@ impl Protocol {
         if job.cancelled.is_none() {
             return self.mark(job, now);
         }
-        if job.is_suspended() && !job.state.is_terminal() {
+        if job.is_suspended() {
             return self.start_record(job, "cancelled", now);
         }
         let lowering = self.lowering(job);

@@ -4,6 +4,11 @@ use super::*;
 use crate::ledger::facts::{Earlier, Identity, RunFact, Suspension};
 use crate::render::compare::JobState;
 
+mod cancel;
+mod record;
+mod release;
+mod unclear;
+
 const HOUR: Duration = Duration::from_hours(1);
 
 fn now() -> Moment {
@@ -117,6 +122,16 @@ fn listed(names: &[&str]) -> Fact {
         created: "2030-01-01T00:00:00Z".parse().ok(),
     };
     Fact::Secrets(Reading::Present(names.iter().map(secret).collect()))
+}
+
+/// A Job's state after it failed.
+fn failed(at: Option<Timestamp>) -> JobState {
+    JobState::Failed { at, reason: String::new() }
+}
+
+/// The server's no with this status.
+fn no(code: u16) -> Refusal {
+    Refusal { code, reason: "Reason".to_owned(), message: "no".to_owned(), retry_after: None }
 }
 
 fn done() -> Fact {
