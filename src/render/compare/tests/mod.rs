@@ -5,6 +5,7 @@ mod additions;
 mod changes;
 mod decisive;
 mod job;
+mod place;
 mod random;
 mod secret;
 mod state;
