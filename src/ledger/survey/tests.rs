@@ -1,5 +1,7 @@
 //! What is due, by the server's clock.
 
+mod pages;
+
 use super::*;
 use crate::ledger::facts::{Identity, Suspension};
 use crate::render::compare::JobState;
