@@ -160,6 +160,21 @@ fn a_job_signed_again_is_the_same() {
     assert_ne!(decisive_digest(&rendered), decisive_digest(&live));
 }
 
+/// A profile may mount a Secret of the site, whose name has no pattern.
+#[test]
+fn a_secret_of_the_site_is_compared_as_it_stands() {
+    let (mut rendered, mut live) = plain();
+    for job in [&mut rendered, &mut live] {
+        let volume = json!({"name": "site", "secret": {"secretName": "licence"}});
+        job.pointer_mut(&format!("{POD}/volumes")).unwrap().as_array_mut().unwrap().push(volume);
+    }
+    assert_eq!(drift_of(&compare_job(&rendered, &live)), []);
+    let last = live.pointer_mut(&format!("{POD}/volumes")).unwrap().as_array_mut().unwrap();
+    last.last_mut().unwrap()["secret"]["secretName"] = json!("another");
+    let path = "spec.template.spec.volumes[site].secret.secretName";
+    assert_eq!(altered(&compare_job(&rendered, &live)), [path]);
+}
+
 #[test]
 fn what_the_submission_digest_leaves_out_may_differ_with_the_secret() {
     let edit = |live: &mut Value| {
