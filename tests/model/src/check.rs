@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use stateright::{Checker, Model as _, Property};
+use stateright::{Checker, Model as _, Path, Property};
 
 use crate::converge::converges;
 use crate::setting::Setting;
 use crate::variant::Variant;
-use crate::world::{Protocols, State};
+use crate::world::{Event, Protocols, State};
 
 /// Never two Jobs that can run, but where a foreign hand took away one that had.
 pub const ONE_JOB: &str = "one Job that runs";
@@ -47,11 +47,11 @@ pub fn properties() -> Vec<Property<Protocols>> {
 pub struct Found {
     /// How many states there are.
     pub states: usize,
-    /// How long the longest way to one is.
+    /// How long the longest way is that was followed.
     pub depth: usize,
     /// How long it took.
     pub took: Duration,
-    /// Each property that does not hold, and the shortest way to where it does not.
+    /// Each property that does not hold, and a way to where it does not.
     pub violations: Vec<Violation>,
 }
 
@@ -64,42 +64,36 @@ pub struct Violation {
     pub story: String,
 }
 
+/// In which order states are visited. All of them are, in either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The shortest ways first, so that what is found is told in the fewest steps. The whole frontier is kept in memory.
+    Breadth,
+    /// Each way to its end, which keeps no more of a state than 64 bits once it has been left.
+    Depth,
+}
+
 /// Visits every state of the setting, until a property is found not to hold.
 #[expect(
     clippy::disallowed_methods,
     reason = "it measures itself, and no decision depends on that"
 )]
-pub fn check(setting: &Setting, variant: Variant, threads: usize) -> Found {
+pub fn check(setting: &Setting, variant: Variant, order: Order, threads: usize) -> Found {
     let begun = Instant::now();
     let model = Protocols { setting: setting.clone(), variant };
-    let checker = model
-        .checker()
-        .threads(threads)
-        .finish_when(stateright::HasDiscoveries::AnyFailures)
-        .spawn_bfs()
-        .join();
+    let checker =
+        model.checker().threads(threads).finish_when(stateright::HasDiscoveries::AnyFailures);
+    match order {
+        Order::Breadth => found(&checker.spawn_bfs().join(), begun),
+        Order::Depth => found(&checker.spawn_dfs().join(), begun),
+    }
+}
+
+fn found(checker: &impl Checker<Protocols>, begun: Instant) -> Found {
     let violations = checker
         .discoveries()
         .into_iter()
-        .map(|(property, path)| {
-            let last = path.last_state();
-            let steps: Vec<String> = path
-                .clone()
-                .into_actions()
-                .iter()
-                .enumerate()
-                .map(|(index, event)| format!("{:>3} {event:?}", index + 1))
-                .collect();
-            let ends: Vec<&str> = last.actors.iter().map(|actor| actor.ended()).collect();
-            let story = format!(
-                "{}\nactors: {ends:?}\nuntrue: {:?}\nin flight: {:?}\n{:#?}",
-                steps.join("\n"),
-                last.untrue,
-                last.in_flight,
-                last.cluster
-            );
-            Violation { property, story }
-        })
+        .map(|(property, path)| Violation { property, story: story(path) })
         .collect();
     Found {
         states: checker.unique_state_count(),
@@ -107,4 +101,23 @@ pub fn check(setting: &Setting, variant: Variant, threads: usize) -> Found {
         took: begun.elapsed(),
         violations,
     }
+}
+
+/// The steps of a way, and how all stands at its end.
+fn story(path: Path<State, Event>) -> String {
+    let last = path.last_state().clone();
+    let steps: Vec<String> = path
+        .into_actions()
+        .iter()
+        .enumerate()
+        .map(|(index, event)| format!("{:>3} {event:?}", index + 1))
+        .collect();
+    let ends: Vec<&str> = last.actors.iter().map(|actor| actor.ended()).collect();
+    format!(
+        "{}\nactors: {ends:?}\nuntrue: {:?}\nin flight: {:?}\n{:#?}",
+        steps.join("\n"),
+        last.untrue,
+        last.in_flight,
+        last.cluster
+    )
 }

@@ -5,32 +5,33 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use harness_model::check::check;
+use harness_model::check::{Order, check};
 use harness_model::setting::{Setting, deep, named, quick};
 use harness_model::variant::Variant;
 
 const USAGE: &str = "usage: harness-model [--deep | --only NAME]";
 
-fn chosen() -> Option<Vec<Setting>> {
+/// The settings, and in which order their states are visited: there is no memory for the frontier of a deep one.
+fn chosen() -> Option<(Vec<Setting>, Order)> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => Some(quick()),
-        ["--deep"] => Some(deep()),
-        ["--only", name] => named(name).map(|setting| vec![setting]),
+        [] => Some((quick(), Order::Breadth)),
+        ["--deep"] => Some((deep(), Order::Depth)),
+        ["--only", name] => named(name).map(|setting| (vec![setting], Order::Depth)),
         _ => None,
     }
 }
 
 fn main() -> ExitCode {
     let mut out = std::io::stdout();
-    let Some(settings) = chosen() else {
+    let Some((settings, order)) = chosen() else {
         let _ = writeln!(out, "{USAGE}");
         return ExitCode::from(2);
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut is_well = true;
     for setting in settings {
-        let found = check(&setting, Variant::Sound, threads);
+        let found = check(&setting, Variant::Sound, order, threads);
         let seconds = found.took.as_secs_f64();
         let _ = writeln!(
             out,

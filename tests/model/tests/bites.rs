@@ -1,7 +1,7 @@
 //! Each property fails when the rule behind it is undone.
 #![cfg(test)]
 
-use harness_model::check::{CONVERGES, NOTHING_OF_OTHERS, ONE_JOB, TRUE_RECEIPTS, check};
+use harness_model::check::{CONVERGES, NOTHING_OF_OTHERS, ONE_JOB, Order, TRUE_RECEIPTS, check};
 use harness_model::keeper::Task::{Prune, Release, Sweep};
 use harness_model::setting::{Budget, Setting};
 use harness_model::variant::Variant;
@@ -24,9 +24,9 @@ fn released(releases: usize, preempts: bool) -> Setting {
 fn is_found(variant: Variant, setting: &Setting, properties: &[&str]) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let sound = Setting { name: "sound", ..setting.clone() };
-    let found = check(&sound, Variant::Sound, threads);
+    let found = check(&sound, Variant::Sound, Order::Breadth, threads);
     assert!(found.violations.is_empty(), "{variant:?}: the setting itself: {:?}", found.violations);
-    let found = check(setting, variant, threads);
+    let found = check(setting, variant, Order::Breadth, threads);
     assert!(
         found.violations.iter().any(|violation| properties.contains(&violation.property)),
         "{variant:?} is not found in {} states: {:?}",
@@ -128,7 +128,7 @@ fn two_creates_that_are_later_than_the_retention_are_the_limit() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for (late, is_survived) in [(1, true), (2, false)] {
         let budget = Budget { losses: 2, late, ..Budget::default() };
-        let found = check(&pruned(&["a", "a"], budget), Variant::Sound, threads);
+        let found = check(&pruned(&["a", "a"], budget), Variant::Sound, Order::Breadth, threads);
         let twice = found.violations.iter().any(|violation| violation.property == ONE_JOB);
         assert_eq!(!twice, is_survived, "{late}: {:?}", found.violations);
     }
