@@ -1,9 +1,9 @@
-//! What a rehearsal decides: a no ends the call only while no Job stands, a change by the server always, and a server that
-//! cannot rehearse decides nothing.
+//! What the looks before a create decide. A rehearsal's no ends the call only while no Job stands, a change by the server
+//! always, and a server that cannot rehearse decides nothing.
 
-use harness::submit::ending::{Ending, Obstacle};
+use harness::submit::ending::{Conflict, Ending, Obstacle};
 use harness::submit::facts::{
-    Effect, Fact, JobFact, JobVerdict, Reading, SecretFact, SecretVerdict,
+    Effect, Fact, JobFact, JobVerdict, Reading, RecordFact, SecretFact, SecretVerdict,
 };
 use harness::submit::protocol::Request;
 
@@ -76,4 +76,39 @@ fn a_no_is_the_end_only_while_no_job_stands() {
     let stands = Fact::Job(Reading::Present(job(JobVerdict::Same)));
     let again = rehearsed(forbidden(), Effect::Done(secret())).hears(vec![stands]);
     assert!(matches!(again.asks(), [Request::ReadNamespace, ..]), "{:?}", again.asks());
+}
+
+#[test]
+fn a_record_that_came_since_is_ours_or_that_of_another() {
+    for (differences, is_ours) in [(Vec::new(), true), (vec!["data".to_owned()], false)] {
+        let record = RecordFact {
+            differences,
+            outcome: "succeeded".to_owned(),
+            recorded_by: "a pruner".to_owned(),
+            recorded_at: "2026-06-01T00:00:00Z".to_owned(),
+        };
+        let ending = Told::start()
+            .hears(looks("n", Reading::Absent, Reading::Absent))
+            .hears(vec![
+                Fact::Record(Reading::Present(record.clone())),
+                Fact::JobRehearsal(same()),
+                Fact::SecretRehearsal(Effect::Done(secret())),
+            ])
+            .end()
+            .ending;
+        let expected = if is_ours {
+            Ending::AlreadyRecorded(record)
+        } else {
+            Ending::Conflict(Conflict::ForeignRecord(record))
+        };
+        assert_eq!(ending, expected);
+    }
+}
+
+#[test]
+fn a_submission_goes_into_the_namespace_that_it_names_only() {
+    let sees = |named| Told::start_in(named).hears(looks("n", Reading::Absent, Reading::Absent));
+    assert!(!sees(None).has_ended() && !sees(Some("n")).has_ended());
+    let expected = Ending::Refused(Obstacle::NamespaceDiffers { found: "n".to_owned() });
+    assert_eq!(sees(Some("other")).end().ending, expected);
 }

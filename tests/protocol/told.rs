@@ -11,12 +11,14 @@ use harness::submit::facts::{
 };
 use harness::submit::protocol::{Action, Protocol, Request, Terms};
 
-/// Terms that nothing stands against.
-struct Anything;
+/// Terms that nothing stands against, in one namespace or in any.
+struct Anything {
+    namespace_uid: Option<&'static str>,
+}
 
 impl Terms for Anything {
     fn namespace_uid(&self) -> Option<&str> {
-        None
+        self.namespace_uid
     }
 
     fn secret_name(&self) -> &'static str {
@@ -36,18 +38,24 @@ impl Terms for Anything {
 pub(crate) struct Told {
     protocol: Protocol,
     action: Action,
+    terms: Anything,
 }
 
 impl Told {
     pub(crate) fn start() -> Self {
+        Self::start_in(None)
+    }
+
+    /// Only in the namespace of this UID.
+    pub(crate) fn start_in(namespace_uid: Option<&'static str>) -> Self {
         let (protocol, action) = Protocol::start(Limits::default(), &now());
-        Self { protocol, action }
+        Self { protocol, action, terms: Anything { namespace_uid } }
     }
 
     /// The facts of what is asked now.
     pub(crate) fn hears(mut self, facts: Vec<Fact>) -> Self {
         assert_eq!(self.asks().len(), facts.len(), "{:?}", self.action);
-        self.action = self.protocol.next(facts, &now(), &now(), &Anything);
+        self.action = self.protocol.next(facts, &now(), &now(), &self.terms);
         self
     }
 

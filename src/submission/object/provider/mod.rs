@@ -347,3 +347,40 @@ fn is_region(label: &str) -> bool {
         })
         && label.starts_with(|c: char| c.is_ascii_lowercase())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_named_as_the_store_allows() {
+        let longest = "a".repeat(63);
+        for good in ["abc", "a1-b", "1a2", &longest] {
+            assert!(check_bucket(good, 63, "").is_ok(), "{good}");
+        }
+        assert!(check_bucket("a.b_c", 63, "._").is_ok());
+        let longer = "a".repeat(64);
+        for (bad, found) in [
+            ("ab", "of 2 characters"),
+            (longer.as_str(), "of 64 characters"),
+            ("Abc", "upper-case letters"),
+            ("a_c", "the character '_'"),
+            ("-bc", "begin and end"),
+            ("ab-", "begin and end"),
+        ] {
+            let fault = check_bucket(bad, 63, "").unwrap_err();
+            assert!(fault.found.contains(found), "{bad}: {}", fault.found);
+        }
+        assert!(check_bucket("a..b", 63, ".").is_err());
+    }
+
+    #[test]
+    fn a_region_is_words_with_hyphens() {
+        for good in ["us-west-2", "cn-hangzhou", "eu-central-003"] {
+            assert!(is_region(good), "{good}");
+        }
+        for bad in ["", "region", "1-a", "-a", "a-", "a--b", "a-B", "a-b_c"] {
+            assert!(!is_region(bad), "{bad}");
+        }
+    }
+}
