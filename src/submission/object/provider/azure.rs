@@ -1,8 +1,8 @@
 //! Azure Blob Storage, in every cloud, also through the Data Lake endpoint and the read-only replica.
 
 use super::{
-    Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, no_key, unknown_form,
-    wrong_bucket, wrong_key,
+    Found, IF_NONE_MATCH, Keys, Place, S3Guard, Store, check_bucket, unknown_form, wrong_bucket,
+    wrong_key,
 };
 use crate::submission::object::authentication::Family;
 use crate::submission::object::authority::Authority;
@@ -73,7 +73,6 @@ fn place(account: &str, service: &str, cloud: &str, path: &ObjectPath<'_>) -> Re
     }
     let (container, blob) = match path.first_and_rest() {
         // A blob without a container lies in the root container.
-        (blob, None) if blob.is_empty() => return Err(no_key()),
         (blob, None) => ("$root".to_owned(), blob),
         (container, Some(blob)) => (container, blob),
     };
@@ -147,6 +146,14 @@ mod tests {
     }
 
     #[test]
+    fn a_blob_has_at_most_1024_characters() {
+        let url = |name: &str| format!("https://exacct.blob.core.windows.net/ex-cont/{name}");
+        let longest = "a".repeat(1024);
+        assert_eq!(identity(&url(&longest)), format!("azure exacct ex-cont {longest}"));
+        assert_eq!(refused(&url(&format!("{longest}a"))), "url-key");
+    }
+
+    #[test]
     fn folded_spellings_are_ambiguous() {
         let base = "https://exacct.blob.core.windows.net/ex-cont/in/a.bin";
         for other in ["in//a.bin", "in/a.bin/", "in/a.bin.", "/in/a.bin"] {
@@ -168,6 +175,11 @@ mod tests {
             ("exacct.blob.core.windows.net/%24root/a/b", "url-key"),
             ("exacct.file.core.windows.net/ex-cont/a", "url-host-form"),
             ("exacct.z13.web.core.windows.net/a", "url-host-form"),
+            ("exacct.blob.storage.azure.net/ex-cont/a", "url-host-form"),
+            ("exacct.z07.blob.core.windows.net/ex-cont/a", "url-host-form"),
+            ("exacct.z123.blob.storage.azure.net/ex-cont/a", "url-host-form"),
+            ("exacct.zab.blob.storage.azure.net/ex-cont/a", "url-host-form"),
+            ("exacct.z.blob.storage.azure.net/ex-cont/a", "url-host-form"),
             ("exacct.privatelink.blob.core.windows.net/ex-cont/a", "url-host-form"),
             ("ex-acct.blob.core.windows.net/ex-cont/a", "url-host-form"),
             ("exacct.blob.core.windows.net:8443/ex-cont/a", "url-port"),

@@ -110,6 +110,8 @@ mod tests {
             ("s3.us-west-004.backblazeb2.com/ex-bkt/a/", "url-key"),
             ("f004.backblazeb2.com/b2api/v1/b2_download_file_by_id?fileId=x", "url-host-form"),
             ("api.backblazeb2.com/file/ex-bkt/k", "url-host-form"),
+            ("s3.region.backblazeb2.com/ex-bkt/k", "url-host-form"),
+            ("ex-bkt.s3.region.backblazeb2.com/k", "url-host-form"),
             ("f004.backblazeb2.com/file/ex-bkt/k?Authorization=x", "url-parameter-unknown"),
             ("f004.backblazeb2.com/file/ex-bkt", "url-key"),
         ] {
