@@ -163,10 +163,13 @@ pub(crate) fn is_running(pod: &Value, container: &str) -> bool {
     status(pod, container)["state"]["running"].is_object()
 }
 
-/// Waits for an event with this reason.
+/// Waits for an event with this reason, whose message says this too.
 #[track_caller]
-pub(crate) fn event(kit: &Kit, reason: &str) {
-    let is_there = || kit.list("events").iter().any(|event| event["reason"] == reason);
+pub(crate) fn event(kit: &Kit, reason: &str, saying: &str) {
+    let is_it = |event: &Value| {
+        event["reason"] == reason && event["message"].as_str().is_some_and(|it| it.contains(saying))
+    };
+    let is_there = || kit.list("events").iter().any(is_it);
     assert!(until(PATIENCE, is_there), "no event {reason}: {}", kit.kubectl(&["get", "events"]));
 }
 
