@@ -378,9 +378,19 @@ fn is_pulling(seen: &Seen<'_>, pod: &Pod) -> bool {
     newest_of_node(seen, pod).is_some_and(|(reason, _)| reason == "Pulling")
 }
 
+/// What a kubelet says that has not heard of a Secret or another volume yet, whether it is there or not
+/// (`failed to sync secret cache: timed out waiting for the condition`).
+fn is_slow_to_look(message: &str) -> bool {
+    message.contains("failed to sync ") && message.contains(" cache: timed out")
+}
+
 /// On a node, and no container has begun.
 fn starting(seen: &Seen<'_>, pod: &Pod) -> Diagnosis {
     match newest_of_node(seen, pod) {
+        Some(("FailedMount", message)) if is_slow_to_look(message) => {
+            let sentence = "the node prepares the pod; it was slow to read its Secrets and ConfigMaps, and tries again";
+            diagnosis(Category::STARTING, sentence, Basis::Event)
+        }
         Some(("FailedMount" | "FailedAttachVolume", message)) => {
             if let Some(name) = missing(message, "secret") {
                 let sentence = format!("the pod needs the Secret `{name}`, which does not exist");

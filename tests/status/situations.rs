@@ -110,6 +110,20 @@ fn what_the_scheduler_said_before_hides_nothing_that_the_node_says() {
     assert_eq!(expectation(&told(&one.situation)), one.expected);
 }
 
+/// Recorded on a node that was busy, where it came before the kubelet knew whether the Secret was there.
+#[test]
+fn a_node_that_was_slow_to_look_misses_nothing_yet() {
+    let Some(mut one) = kept().into_iter().find(|one| one.name == "secret-missing-mount") else {
+        return;
+    };
+    for event in one.situation.events.iter_mut().filter(|event| event["reason"] == "FailedMount") {
+        event["message"] = "MountVolume.SetUp failed for volume \"stage-urls\" : failed to sync secret cache: timed out \
+            waiting for the condition"
+            .into();
+    }
+    assert_eq!(told(&one.situation).diagnosis.category.name(), "starting");
+}
+
 /// A schema as `harness schema` prints it.
 struct Printed(Schemas, SchemaIndex);
 
