@@ -378,7 +378,7 @@ fn is_pulling(seen: &Seen<'_>, pod: &Pod) -> bool {
     newest_of_node(seen, pod).is_some_and(|(reason, _)| reason == "Pulling")
 }
 
-/// What a kubelet says that has not heard of a Secret or another volume yet, whether it is there or not
+/// What a kubelet says that has not heard of a Secret or a `ConfigMap` yet, whether it is there or not
 /// (`failed to sync secret cache: timed out waiting for the condition`).
 fn is_slow_to_look(message: &str) -> bool {
     message.contains("failed to sync ") && message.contains(" cache: timed out")
