@@ -37,7 +37,7 @@ fn a_node_that_falls_silent() {
     let job = trial.submit();
     trial.kit.pod_when(&job, |pod| is_running(pod, "run"));
     trial.kit.node.stop_kubelet().unwrap();
-    event(&trial.kit, "NodeNotReady", "");
+    event(&trial.kit, "NodeNotReady");
     let not_ready = |pod: &Value| {
         let conditions = pod["status"]["conditions"].as_array().unwrap();
         conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "False")
@@ -59,7 +59,7 @@ fn a_network_that_gives_no_addresses() {
     fs::rename(&addresses, &away).unwrap();
     fs::write(&addresses, "no folder").unwrap();
     let job = trial.submit();
-    event(&trial.kit, "FailedCreatePodSandBox", "");
+    event(&trial.kit, "FailedCreatePodSandBox");
     let taken = Taken::of(&trial.kit, &job);
     fs::remove_file(&addresses).unwrap();
     fs::rename(&away, &addresses).unwrap();

@@ -7,13 +7,11 @@ use harness_test_cluster::fault::{Action, Answer};
 use rustix::process::Signal;
 
 use crate::kit::chance::Random;
+use crate::kit::clock;
 use crate::kit::steps::Step;
 
 /// How long after its start a submitter may be hit; it takes about half a second when nothing happens.
 const UNDER_WAY: Duration = Duration::from_millis(900);
-
-/// How far a clock is set forward: past the life of every signature.
-const YEAR: Duration = Duration::from_hours(365 * 24);
 
 /// All submitters of one experiment.
 #[derive(Debug, Clone)]
@@ -121,7 +119,7 @@ impl Misfortune {
                 random.within(Duration::from_secs(3)),
             ),
             8 => Self::FewDescriptors(3 + random.below(30)),
-            9 => Self::ClockSetForward(random.within(UNDER_WAY), random.within(YEAR)),
+            9 => Self::ClockSetForward(random.within(UNDER_WAY), random.within(clock::YEAR)),
             _ => Self::FullDisk,
         }
     }

@@ -80,11 +80,10 @@ fn few_descriptors_leave_nothing_behind() {
 /// server's clock decides, and the receipt says what the first answer showed.
 #[test]
 fn a_wall_clock_that_is_set_forward_decides_nothing() {
-    const YEAR: Duration = Duration::from_hours(365 * 24);
     in_parallel([0, 30, 60, 90, 150, 250, 400, 700], |after| {
         let (place, harness, sample, file) = prepared("clock");
         let mut command = harness.command(&[file]);
-        clock::set_forward(&mut command, Duration::from_millis(after), YEAR);
+        clock::set_forward(&mut command, Duration::from_millis(after), clock::YEAR);
         let run = run(command);
         let receipt = run.expect(0, "created");
         let skew = find(&receipt, "/timings/clock_skew_seconds").as_i64().unwrap();

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use super::command;
 
+/// Past the life of every signature.
+pub(crate) const YEAR: Duration = Duration::from_hours(365 * 24);
+
 /// Makes the process of this command, and those that it starts, believe so long `after` their start that it is later.
 pub(crate) fn set_forward(of: &mut Command, after: Duration, ahead: Duration) {
     of.env("LD_PRELOAD", library())

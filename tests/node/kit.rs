@@ -163,11 +163,17 @@ pub(crate) fn is_running(pod: &Value, container: &str) -> bool {
     status(pod, container)["state"]["running"].is_object()
 }
 
-/// Waits for an event with this reason, whose message says this too.
+/// Waits for an event with this reason.
 #[track_caller]
-pub(crate) fn event(kit: &Kit, reason: &str, saying: &str) {
+pub(crate) fn event(kit: &Kit, reason: &str) {
+    event_that_says(kit, reason, "");
+}
+
+/// Waits for an event with this reason, whose message has these words.
+#[track_caller]
+pub(crate) fn event_that_says(kit: &Kit, reason: &str, words: &str) {
     let is_it = |event: &Value| {
-        event["reason"] == reason && event["message"].as_str().is_some_and(|it| it.contains(saying))
+        event["reason"] == reason && event["message"].as_str().is_some_and(|it| it.contains(words))
     };
     let is_there = || kit.list("events").iter().any(is_it);
     assert!(until(PATIENCE, is_there), "no event {reason}: {}", kit.kubectl(&["get", "events"]));

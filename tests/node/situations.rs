@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use crate::common::find;
 use crate::common::in_parallel;
 use crate::common::situation::Taken;
-use crate::kit::{Kit, PATIENCE, event, harness_image, is_running, sample, shell_image, status};
+use crate::kit::{
+    Kit, PATIENCE, event, event_that_says, harness_image, is_running, sample, shell_image, status,
+};
 use crate::trial::{Trial, archive, store, store_host};
 
 const BEGUN: &str = "echo partial > $HARNESS_OUTPUT/partial; echo begun";
@@ -119,7 +121,7 @@ fn a_pull_that_takes_its_time() {
     let unique = kit.node.image("unique-harness").base(harness_image());
     let unique = unique.file("unique", &kit.namespace.uid, 0o644).unwrap().push().unwrap();
     let job = with_image(&kit, &unique.at(&slow.host), "node-v1");
-    event(&kit, "Pulling", "");
+    event(&kit, "Pulling");
     Taken::of(&kit, &job).keep("pulling", "pending", "pulling");
     kit.delete("jobs", &job);
 }
@@ -150,7 +152,7 @@ fn containers_that_cannot_be_made_or_started() {
 fn what_a_pod_needs_and_is_not_there() {
     let kit = Kit::new("needs");
     let job = with_image(&kit, &harness_image().reference, "store-v1");
-    event(&kit, "FailedMount", "not found");
+    event_that_says(&kit, "FailedMount", "not found");
     Taken::of(&kit, &job).keep("volume-missing", "pending", "volume-missing");
     kit.delete("jobs", &job);
 
@@ -159,7 +161,7 @@ fn what_a_pod_needs_and_is_not_there() {
     let (_, job) = kit.harness().render(&sample);
     let job = kit.create("jobs", &job);
     let name = find(&job, "/metadata/name").as_str().unwrap();
-    event(&kit, "FailedMount", "not found");
+    event_that_says(&kit, "FailedMount", "not found");
     Taken::of(&kit, name).keep("secret-missing-mount", "pending", "secret-missing");
     kit.delete("jobs", name);
 
@@ -176,7 +178,7 @@ fn what_a_pod_needs_and_is_not_there() {
 fn too_large_for_every_node() {
     let kit = Kit::new("large");
     let job = with_image(&kit, &harness_image().reference, "large-v1");
-    event(&kit, "FailedScheduling", "");
+    event(&kit, "FailedScheduling");
     let unschedulable = |pod: &Value| pod["status"]["conditions"][0]["reason"] == "Unschedulable";
     kit.pod_when(&job, unschedulable);
     Taken::of(&kit, &job).keep("unschedulable", "pending", "unschedulable");

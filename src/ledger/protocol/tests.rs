@@ -56,13 +56,21 @@ impl Told {
 
     /// A `release` of a Job and its pods, up to what it makes of them.
     fn looks(job: JobFact, pods: Vec<PodFact>) -> Self {
-        Self::start(Command::Release)
-            .hears(vec![Fact::Namespace(Reading::Present("namespace".to_owned())), reads(job)])
-            .hears(vec![
-                Fact::Record(Reading::Absent),
-                Fact::Pods(Reading::Present(pods)),
-                Fact::Who(Reading::Present("somebody".to_owned())),
-            ])
+        Self::start(Command::Release).sees(reads(job)).sees_beside(pods)
+    }
+
+    /// The namespace, and this under the Job's name.
+    fn sees(self, job: Fact) -> Self {
+        self.hears(vec![Fact::Namespace(Reading::Present("namespace".to_owned())), job])
+    }
+
+    /// No record, these pods, and who asks.
+    fn sees_beside(self, pods: Vec<PodFact>) -> Self {
+        self.hears(vec![
+            Fact::Record(Reading::Absent),
+            Fact::Pods(Reading::Present(pods)),
+            Fact::Who(Reading::Present("somebody".to_owned())),
+        ])
     }
 }
 
@@ -138,9 +146,17 @@ fn done() -> Fact {
     Fact::Effect(Effect::Done(()))
 }
 
+/// What remains where a request may have arrived.
+fn doubt() -> Doubt {
+    Doubt { why: "cut".to_owned(), certainly_not_sent: false, retry_after: None }
+}
+
 fn lost() -> Fact {
-    let doubt = Doubt { why: "cut".to_owned(), certainly_not_sent: false, retry_after: None };
-    Fact::Effect(Effect::Unknown(doubt))
+    Fact::Effect(Effect::Unknown(doubt()))
+}
+
+fn unsent() -> Fact {
+    Fact::Effect(Effect::Unknown(Doubt { certainly_not_sent: true, ..doubt() }))
 }
 
 fn sweep() -> Told {
@@ -179,12 +195,8 @@ fn a_sweep_whose_lost_delete_may_still_take_a_secret_that_is_needed_by_now_is_un
 
 #[test]
 fn a_delete_that_was_never_sent_is_no_removal() {
-    let unsent = Doubt { why: "no socket".to_owned(), certainly_not_sent: true, retry_after: None };
-    let end = sweep()
-        .hears(vec![Fact::Effect(Effect::Unknown(unsent)), done()])
-        .hears(vec![listed(&[])])
-        .hears(vec![absent()])
-        .end();
+    let end =
+        sweep().hears(vec![unsent(), done()]).hears(vec![listed(&[])]).hears(vec![absent()]).end();
     assert_eq!(end.secrets, ["other"]);
 }
 
@@ -200,8 +212,6 @@ fn a_release_ends_where_the_job_was_stopped_and_started_before_its_secrets_went(
 #[test]
 fn what_a_release_removed_before_it_ended_is_told() {
     let stopped = || JobFact { earlier_pods: Some(Earlier::Suspended), ..job() };
-    let doubt = Doubt { why: "lost".to_owned(), certainly_not_sent: false, retry_after: None };
-    let lost = Fact::Effect(Effect::Unknown(doubt));
     let detail = |conclusion: Conclusion| {
         let driven = crate::ledger::Driven { conclusion, warnings: Vec::new() };
         crate::ledger::LedgerReceipt::of("lab", "prediction-a", Command::Release, driven).detail
@@ -211,13 +221,9 @@ fn what_a_release_removed_before_it_ended_is_told() {
     assert_eq!(gone.pod, Fate::Gone);
     assert!(detail(gone).ends_with("its pod, which had no node, is gone, and nothing else"));
     let unanswered = Told::looks(job(), vec![pod()])
-        .hears(vec![lost])
-        .hears(vec![Fact::Namespace(Reading::Present("namespace".to_owned())), reads(stopped())])
-        .hears(vec![
-            Fact::Record(Reading::Absent),
-            Fact::Pods(Reading::Present(vec![])),
-            Fact::Who(Reading::Present("somebody".to_owned())),
-        ])
+        .hears(vec![lost()])
+        .sees(reads(stopped()))
+        .sees_beside(vec![])
         .end();
     assert_eq!(unanswered.pod, Fate::Unanswered);
     assert!(detail(unanswered).ends_with("was not answered and may still come"));

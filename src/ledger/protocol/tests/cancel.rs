@@ -14,17 +14,12 @@ fn bound() -> PodFact {
 
 /// A cancel that has read the Job.
 fn reads_job(job: JobFact) -> Told {
-    Told::start(Command::Cancel)
-        .hears(vec![Fact::Namespace(Reading::Present("namespace".to_owned())), reads(job)])
+    Told::start(Command::Cancel).sees(reads(job))
 }
 
 /// A cancel that has read all.
 fn cancels(job: JobFact, pods: Vec<PodFact>) -> Told {
-    reads_job(job).hears(vec![
-        Fact::Record(Reading::Absent),
-        Fact::Pods(Reading::Present(pods)),
-        Fact::Who(Reading::Present("somebody".to_owned())),
-    ])
+    reads_job(job).sees_beside(pods)
 }
 
 #[test]

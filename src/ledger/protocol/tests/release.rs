@@ -35,13 +35,12 @@ fn a_no_to_the_proof_is_looked_at_or_is_the_end() {
 
 #[test]
 fn a_pod_whose_delete_was_never_sent_is_untouched() {
-    let lost = |certainly_not_sent| {
-        let doubt = Doubt { why: "lost".to_owned(), certainly_not_sent, retry_after: None };
+    let after = |answer| {
         let mut told = Told::looks(job(), vec![pod()]);
-        told.protocol.next(vec![Fact::Effect(Effect::Unknown(doubt))], &now());
+        told.protocol.next(vec![answer], &now());
         told.protocol.pod
     };
-    assert_eq!((lost(true), lost(false)), (Fate::Untouched, Fate::Unanswered));
+    assert_eq!((after(unsent()), after(lost())), (Fate::Untouched, Fate::Unanswered));
 }
 
 #[test]

@@ -6,10 +6,6 @@ fn protocol() -> Protocol {
     Protocol::start(Command::Release, Limits::default(), &now()).0
 }
 
-fn doubt() -> Doubt {
-    Doubt { why: "cut".to_owned(), certainly_not_sent: false, retry_after: None }
-}
-
 #[test]
 fn a_server_that_is_busy_is_asked_again_and_a_no_is_the_end() {
     let mut protocol = protocol();

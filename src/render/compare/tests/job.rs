@@ -4,10 +4,14 @@ use super::*;
 
 const POD_LABELS: &str = "/spec/template/metadata/labels";
 
+fn volumes(job: &mut Value) -> &mut Vec<Value> {
+    job.pointer_mut(&format!("{POD}/volumes")).unwrap().as_array_mut().unwrap()
+}
+
 /// Names another Secret in all volumes of `job`.
 fn sign_again(job: &mut Value) {
     let name = format!("{}-0123456789", job["metadata"]["name"].as_str().unwrap());
-    for volume in job.pointer_mut(&format!("{POD}/volumes")).unwrap().as_array_mut().unwrap() {
+    for volume in volumes(job) {
         if let Some(secret) = volume.get_mut("secret") {
             secret["secretName"] = json!(name);
         }
@@ -165,12 +169,10 @@ fn a_job_signed_again_is_the_same() {
 fn a_secret_of_the_site_is_compared_as_it_stands() {
     let (mut rendered, mut live) = plain();
     for job in [&mut rendered, &mut live] {
-        let volume = json!({"name": "site", "secret": {"secretName": "licence"}});
-        job.pointer_mut(&format!("{POD}/volumes")).unwrap().as_array_mut().unwrap().push(volume);
+        volumes(job).push(json!({"name": "site", "secret": {"secretName": "licence"}}));
     }
     assert_eq!(drift_of(&compare_job(&rendered, &live)), []);
-    let last = live.pointer_mut(&format!("{POD}/volumes")).unwrap().as_array_mut().unwrap();
-    last.last_mut().unwrap()["secret"]["secretName"] = json!("another");
+    volumes(&mut live).last_mut().unwrap()["secret"]["secretName"] = json!("another");
     let path = "spec.template.spec.volumes[site].secret.secretName";
     assert_eq!(altered(&compare_job(&rendered, &live)), [path]);
 }
