@@ -8,6 +8,9 @@ use rustix::process::Signal;
 
 use crate::kit::{Pod, Publish, is_running, since, wait_for};
 
+/// What a runner has after TERM; whoever waits for it in vain takes longer.
+const GRACE: Duration = Duration::from_secs(10);
+
 #[test]
 fn a_status_is_reported_as_it_is() {
     for code in [1, 3, 137, 255] {
@@ -34,7 +37,10 @@ fn the_budget_ends_with_term_and_time_to_tidy_up() {
     let report = ended.expect(23, &Ending::BudgetExceeded);
     assert!(report.wall_milliseconds >= 1500, "{report:?}");
     assert_eq!(pod.output("state"), "saved\n");
-    assert!(since(begun) < Duration::from_secs(8), "nobody waits for a grace that nobody needs");
+    assert!(
+        since(begun) < Duration::from_secs(1) + GRACE,
+        "nobody waits for a grace that nobody needs"
+    );
 }
 
 /// The shell ends at once with TERM; what it waits for does not.
@@ -56,7 +62,10 @@ fn who_ignores_term_is_killed_after_the_grace() {
         let ended = pod.shell("trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 471' & sleep 472");
         ended.expect(23, &Ending::BudgetExceeded);
         let taken = since(begun);
-        assert!(taken > Duration::from_secs(11) && taken < Duration::from_secs(16), "{taken:?}");
+        assert!(
+            taken > Duration::from_secs(1) + GRACE && taken < Duration::from_mins(1),
+            "{taken:?}"
+        );
         assert!(!is_running("sleep 471") && !is_running("sleep 472"));
     }
 }
@@ -73,7 +82,7 @@ fn what_escapes_the_group_ends_with_the_runner() {
         ended.expect(0, &Ending::Exited { code: 0 });
         assert_eq!(ended.said(), "done\n");
         assert!(!is_running(&format!("sleep {mark}")));
-        assert!(since(begun) < Duration::from_secs(5));
+        assert!(since(begun) < GRACE);
     }
 }
 
@@ -105,7 +114,7 @@ fn a_second_request_does_not_wait() {
     SystemClock.sleep(Duration::from_millis(300));
     started.signal(Signal::TERM);
     pod.finish(started).expect(27, &Ending::Stopped);
-    assert!(since(begun) < Duration::from_secs(5));
+    assert!(since(begun) < GRACE);
     assert!(!is_running("sleep 475"));
 }
 

@@ -56,7 +56,8 @@ fn a_log_that_takes_nothing_holds_up_the_runner_alone() {
     // The end of the process closes the pipe, whose other end is held here unread until then.
     let ended = pod.finish(started);
     ended.expect(23, &Ending::BudgetExceeded);
-    assert!(since(begun) < Duration::from_secs(12), "{:?}", since(begun));
+    // Held up as well, harness would never end.
+    assert!(since(begun) < Duration::from_mins(1), "{:?}", since(begun));
     let mut left = Vec::new();
     stdout.read_to_end(&mut left).unwrap();
     assert!(!left.is_empty() && left.len() <= 128 << 10, "{}", left.len());

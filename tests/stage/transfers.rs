@@ -129,7 +129,8 @@ fn time_ends_what_does_not_end() {
         pod.store.when(snapshot(), action);
         let began = Instant::now();
         pod.ends(code);
-        assert!(began.elapsed() < Duration::from_secs(10));
+        // Left alone, none of the three would end.
+        assert!(began.elapsed() < Duration::from_mins(1));
     }
     let mut pod = Pod::new();
     pod.max_seconds = 1000;
@@ -148,7 +149,8 @@ fn a_signal_ends_it() {
     rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
     let began = Instant::now();
     let output = child.wait_with_output().unwrap();
-    assert!(began.elapsed() < Duration::from_secs(2));
+    // Long before the allowance ends it.
+    assert!(began.elapsed() < Duration::from_secs(pod.staging) / 2);
     pod.said(&output, 27);
 }
 

@@ -3,13 +3,12 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 use harness::cluster::{NotSent, Outcome, Unknown, Why};
 use rustix::process::{Pid, Signal};
 use serde_json::json;
 
-use crate::kit::{Fake, command, is_running, namespace, probe, time, wait_until};
+use crate::kit::{AT_ONCE, Fake, command, is_running, namespace, probe, time, wait_until};
 
 /// A process that holds a connection, leader of its own process group.
 struct Holder {
@@ -72,7 +71,7 @@ fn the_normal_end_is_quick_and_complete() {
     let fake = serving();
     let connection = fake.connect();
     let ((), taken) = time(|| drop(connection));
-    assert!(taken < Duration::from_secs(2), "{taken:?}");
+    assert!(taken < AT_ONCE, "{taken:?}");
     let record = fake.record();
     assert!(!is_running(record["process"].as_u64().unwrap()), "not waited for");
     assert!(!is_running(record["parent"].as_u64().unwrap()), "not waited for");
@@ -160,7 +159,7 @@ fn a_kubectl_that_ignores_the_request_to_end_is_killed() {
     let fake = Fake::new(json!({ "ignore_term": true, "answers": [{ "body": namespace() }] }));
     let connection = fake.connect();
     let ((), taken) = time(|| drop(connection));
-    assert!(taken < Duration::from_secs(5), "{taken:?}");
+    assert!(taken < AT_ONCE, "{taken:?}");
     fake.assert_gone();
 }
 
@@ -169,7 +168,7 @@ fn a_grandchild_that_holds_the_pipes_holds_up_nothing() {
     let fake = Fake::new(json!({ "grandchild": true, "answers": [{ "body": namespace() }] }));
     let connection = fake.connect();
     let ((), taken) = time(|| drop(connection));
-    assert!(taken < Duration::from_secs(5), "{taken:?}");
+    assert!(taken < AT_ONCE, "{taken:?}");
     fake.assert_gone();
 }
 
@@ -194,8 +193,7 @@ fn a_kubectl_that_dies_is_noticed_at_once() {
     wait_until("kubectl has died", || !is_running(kubectl));
     // The kernel may still take a connection that nobody will serve, and cut it a moment later.
     wait_until("the socket refuses", || {
-        let (outcome, taken) = time(read);
-        assert!(taken < Duration::from_secs(2), "{taken:?}");
+        let outcome = read();
         let Outcome::Unknown(Unknown { why, .. }) = outcome else { panic!("{outcome:?}") };
         match why {
             Why::NotSent(NotSent::ProxyUnreachable { .. }) => true,
@@ -231,10 +229,10 @@ fn a_kubectl_that_is_killed_ends_a_waiting_request() {
         let waiting = scope.spawn(|| connection.send(&request));
         wait_until("the request has arrived", || !fake.requests().is_empty());
         rustix::process::kill_process(kubectl, Signal::KILL).unwrap();
-        let (outcome, taken) = time(|| waiting.join().unwrap());
+        // Cut, and not late: nobody waited for the deadline.
+        let outcome = waiting.join().unwrap();
         let Outcome::Unknown(Unknown { why: Why::Cut { .. }, .. }) = outcome else {
             panic!("{outcome:?}")
         };
-        assert!(taken < Duration::from_secs(5), "{taken:?}");
     });
 }
