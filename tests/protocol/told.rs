@@ -12,8 +12,10 @@ use harness::submit::facts::{
 use harness::submit::protocol::{Action, Protocol, Request, Terms};
 
 /// Terms that nothing stands against, in one namespace or in any.
+#[derive(Default)]
 struct Anything {
     namespace_uid: Option<&'static str>,
+    rehearse_only: bool,
 }
 
 impl Terms for Anything {
@@ -30,7 +32,7 @@ impl Terms for Anything {
     }
 
     fn rehearse_only(&self) -> bool {
-        false
+        self.rehearse_only
     }
 }
 
@@ -48,14 +50,28 @@ impl Told {
 
     /// Only in the namespace of this UID.
     pub(crate) fn start_in(namespace_uid: Option<&'static str>) -> Self {
+        Self::start_with(Anything { namespace_uid, ..Anything::default() })
+    }
+
+    /// A rehearsal, and nothing else.
+    pub(crate) fn rehearses() -> Self {
+        Self::start_with(Anything { rehearse_only: true, ..Anything::default() })
+    }
+
+    fn start_with(terms: Anything) -> Self {
         let (protocol, action) = Protocol::start(Limits::default(), &now());
-        Self { protocol, action, terms: Anything { namespace_uid } }
+        Self { protocol, action, terms }
     }
 
     /// The facts of what is asked now.
-    pub(crate) fn hears(mut self, facts: Vec<Fact>) -> Self {
+    pub(crate) fn hears(self, facts: Vec<Fact>) -> Self {
+        self.hears_at(facts, &now())
+    }
+
+    /// The same, sent and answered at this moment.
+    pub(crate) fn hears_at(mut self, facts: Vec<Fact>, moment: &Moment) -> Self {
         assert_eq!(self.asks().len(), facts.len(), "{:?}", self.action);
-        self.action = self.protocol.next(facts, &now(), &now(), &self.terms);
+        self.action = self.protocol.next(facts, moment, moment, &self.terms);
         self
     }
 
@@ -75,6 +91,14 @@ impl Told {
         }
     }
 
+    /// How long it waits first.
+    pub(crate) fn waits(&self) -> Duration {
+        match &self.action {
+            Action::Send { after, .. } => *after,
+            Action::End(conclusion) => panic!("it has ended: {conclusion:?}"),
+        }
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.action, Action::End(_))
     }
@@ -87,7 +111,8 @@ impl Told {
     }
 }
 
-fn now() -> Moment {
+/// Where every test begins.
+pub(crate) fn now() -> Moment {
     let local = "2026-12-01T08:00:00Z".parse().unwrap();
     Moment { boot: Duration::ZERO, local, server: None }
 }
@@ -121,6 +146,12 @@ pub(crate) fn secret() -> SecretFact {
 /// An answer that never came.
 pub(crate) fn doubt(certainly_not_sent: bool) -> Doubt {
     Doubt { why: "late".to_owned(), certainly_not_sent, retry_after: None }
+}
+
+/// Our Job, which names our Secret.
+pub(crate) fn ours() -> JobFact {
+    let secret = Some("secret".to_owned());
+    JobFact { secret, mentions_our_secret: true, ..job(JobVerdict::Same) }
 }
 
 /// A no of the server.
