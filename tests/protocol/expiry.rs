@@ -6,11 +6,10 @@ use std::time::Duration;
 use harness::cluster::{Expected, Method, Outcome, Request, Requests, Resource};
 use harness::submit::{Api, Limits, Plan, Receipt, ReceiptOutcome};
 use jiff::SignedDuration;
-use serde_json::json;
 
 use crate::clock::VirtualClock;
 use crate::faults::{Point, Wire};
-use crate::plans::inputs;
+use crate::plans::{inputs, recorded};
 use crate::run::{check_receipt, submit};
 use crate::world::{RIVAL, World};
 
@@ -19,25 +18,8 @@ const JUMP: Duration = Duration::from_mins(6);
 /// While the run sleeps, the same experiment runs, ends and is pruned: a record, and nothing else.
 pub(crate) fn history_goes_on(world: &World, plan: &Plan<'_>) {
     let names = plan.bundle().names();
-    let record = json!({
-        "schema_version": "prediction_record.v1",
-        "job_name": names.job,
-        "job_uid": "the-job-that-ran",
-        "namespace_uid": "namespace-uid",
-        "result_identity": names.result_identity.to_hex(),
-        "submission_digest": names.submission_digest.to_hex(),
-        "outcome": "succeeded",
-        "started_at": null,
-        "finished_at": null,
-        "evidence_digest": null,
-        "image_ids": [],
-        "recorded_by": "pruner",
-        "recorded_at": "2026-06-01T00:05:00Z",
-    });
-    let body = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "immutable": true,
-        "metadata": { "name": names.job }, "data": { "record.json": record.to_string() },
-    });
+    let (result, submission) = (names.result_identity.to_hex(), names.submission_digest.to_hex());
+    let body = recorded(&names.job, &result, &submission);
     world.put(RIVAL, Resource::ConfigMaps, &names.job, &body);
     world.remove(RIVAL, Resource::Secrets, &names.secret);
 }

@@ -1,15 +1,20 @@
 //! What the API server holds, as the facts that the protocol decides on, and the terms of a plan.
 
+use std::time::Duration;
+
 use harness::cluster::{Answer, Outcome, Resource};
 use harness::render::names;
-use harness::submit::facts::{Fact, JobFact, JobVerdict, Reading, SecretFact, SecretVerdict};
+use harness::submit::facts::{
+    Fact, JobFact, JobVerdict, Moment, Reading, SecretFact, SecretVerdict,
+};
 use harness::submit::observe::judge;
 use harness::submit::protocol::{Request, Terms as _};
 use harness::submit::{Intent, Plan};
 use harness::{render, submission::Namespace};
 use serde_json::{Value, json};
 
-use crate::plans::{NAMESPACE, inputs};
+use crate::clock::START;
+use crate::plans::{NAMESPACE, inputs, inputs_in, recorded};
 use crate::refusals::{absent, refused};
 
 /// As the server answers a read of what was rendered and then changed.
@@ -105,6 +110,48 @@ fn the_terms_of_a_plan() {
     let namespace = Namespace::parse(NAMESPACE).unwrap();
     let fitted = render::fit(&inputs.submission, &inputs.profiles).unwrap();
     assert!(Plan::new(fitted, &namespace, intent).unwrap().rehearse_only());
+}
+
+#[test]
+fn what_keeps_a_plan_from_being_created() {
+    let inputs = inputs("ab", 86_400);
+    let plan = inputs.plan();
+    let at = |server: &str| {
+        let local = START.parse().unwrap();
+        Moment { boot: Duration::ZERO, local, server: Some(server.parse().unwrap()) }
+    };
+    assert_eq!(plan.obstacles(&at(START)), []);
+    // By the server's clock, whatever the local one says.
+    let dead = plan.obstacles(&at("2026-06-02T00:00:01Z"));
+    assert!(dead.iter().any(|one| one.fault.code.name.contains("expire")), "{dead:?}");
+    assert_eq!(plan.obstacles_at("2026-06-02T00:00:01Z".parse().unwrap()), dead);
+}
+
+#[test]
+fn a_plan_is_for_the_namespace_that_its_submission_names() {
+    let uid = "6e8e8a0c-63a4-4f6b-9f0e-0d8f5a1b2c3d";
+    let inputs = inputs_in("ab", 86_400, Some(uid));
+    assert_eq!(inputs.plan().namespace_uid(), Some(uid));
+}
+
+#[test]
+fn a_record_is_ours_where_result_and_submission_are() {
+    let inputs = inputs("ab", 86_400);
+    let plan = inputs.plan();
+    let names = plan.bundle().names();
+    let (result, submission) = (names.result_identity.to_hex(), names.submission_digest.to_hex());
+    let other = || "0".repeat(64);
+    let differences = |result: &str, submission: &str| {
+        let body = recorded(&names.job, result, submission);
+        let answer = Answer { status: 200, body, date: None, warnings: Vec::new() };
+        match judge(&Request::ReadRecord, Outcome::Done(answer), plan.bundle()) {
+            Fact::Record(Reading::Present(record)) => record.differences,
+            fact => panic!("{fact:?}"),
+        }
+    };
+    assert!(differences(&result, &submission).is_empty());
+    assert_eq!(differences(&other(), &submission), ["data.record.json: result_identity"]);
+    assert_eq!(differences(&result, &other()), ["data.record.json: submission_digest"]);
 }
 
 /// Only the API server's own word about this very object proves that it is absent.

@@ -23,6 +23,12 @@ pub(crate) fn refused(raw: &str) -> &'static str {
     }
 }
 
+/// The codes of what is noted about a URL that is accepted.
+pub(crate) fn noted(raw: &str) -> Vec<&'static str> {
+    let url = ObjectUrl::parse(raw).unwrap_or_else(|fault| panic!("{raw}: {fault:?}"));
+    url.notes().iter().map(|note| note.code.name).collect()
+}
+
 fn compared(left: &str, right: &str) -> Comparison {
     let parse = |raw| ObjectUrl::parse(raw).unwrap_or_else(|fault| panic!("{raw}: {fault:?}"));
     let (left, right) = (parse(left), parse(right));

@@ -104,7 +104,11 @@ mod tests {
         for (rest, code) in [
             ("ex-bkt-1250000000.cos-website.ap-guangzhou.myqcloud.com/k", "url-host-form"),
             ("ex-bkt-1250000000.ci.ap-guangzhou.myqcloud.com/k", "url-host-form"),
+            ("ex-bkt-1250000000.cos.guangzhou.myqcloud.com/k", "url-host-form"),
+            ("cos.guangzhou.myqcloud.com/ex-bkt-1250000000/k", "url-host-form"),
             ("ex-bkt.cos.ap-guangzhou.myqcloud.com/k", "url-bucket"),
+            ("ex-bkt-1250000.cos.ap-guangzhou.myqcloud.com/k", "url-bucket"),
+            ("ex-bkt-production.cos.ap-guangzhou.myqcloud.com/k", "url-bucket"),
             ("ex-bkt-1250000000.cos.ap-guangzhou.myqcloud.com/", "url-key"),
             ("ex-bkt-1250000000.cos.ap-guangzhou.myqcloud.com/k?ci-process=x", "url-subresource"),
             (

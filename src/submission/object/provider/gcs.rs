@@ -147,7 +147,7 @@ fn json(path: &ObjectPath<'_>) -> Result<Option<Place>, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use crate::submission::object::testing::{differ, identity, refused};
+    use crate::submission::object::testing::{differ, identity, noted, refused};
 
     #[test]
     fn forms_of_one_object() {
@@ -159,6 +159,7 @@ mod tests {
             "ex-bkt.commondatastorage.googleapis.com/in/a.bin",
             "storage.cloud.google.com/ex-bkt/in/a.bin",
             "storage.us-central1.rep.googleapis.com/ex-bkt/in/a.bin",
+            "ex-bkt.storage.us-central1.rep.googleapis.com/in/a.bin",
             "storage.googleapis.com/storage/v1/b/ex-bkt/o/in%2Fa.bin?alt=media",
             "storage.googleapis.com/download/storage/v1/b/ex-bkt/o/in%2fa.bin?alt=media",
             "www.googleapis.com/storage/v1/b/ex-bkt/o/in%2Fa.bin?alt=media",
@@ -197,8 +198,23 @@ mod tests {
             ("storage.googleapis.com/Ex-Bkt/k", "url-bucket"),
             ("a_b.storage.googleapis.com/k", "url-host"),
             ("compute.googleapis.com/ex-bkt/k", "url-host-form"),
+            ("storage.central.rep.googleapis.com/ex-bkt/k", "url-host-form"),
+            ("ex-bkt.storage.central.rep.googleapis.com/k", "url-host-form"),
         ] {
             assert_eq!(refused(&format!("https://{rest}")), code, "{rest}");
         }
+        let named = |part: usize| {
+            format!("https://storage.googleapis.com/{}.example.org/k", "a".repeat(part))
+        };
+        assert!(identity(&named(63)).ends_with("a.example.org k"));
+        assert_eq!(refused(&named(64)), "url-bucket");
+    }
+
+    /// The certificate of the store covers one label before its name.
+    #[test]
+    fn only_a_dotted_bucket_in_the_host_is_noted() {
+        assert_eq!(noted("https://my.bkt.storage.googleapis.com/k"), ["url-dotted-bucket"]);
+        assert!(noted("https://ex-bkt.storage.googleapis.com/k").is_empty());
+        assert!(noted("https://storage.googleapis.com/my.bkt/k").is_empty());
     }
 }

@@ -72,7 +72,7 @@ fn locate(authority: &Authority, path: &ObjectPath<'_>) -> Result<Option<Found>,
 
 #[cfg(test)]
 mod tests {
-    use crate::submission::object::testing::{ambiguous, differ, identity, refused, same};
+    use crate::submission::object::testing::{ambiguous, differ, identity, noted, refused, same};
 
     #[test]
     fn forms_of_one_bucket() {
@@ -100,6 +100,7 @@ mod tests {
     fn refused_urls() {
         for (rest, code) in [
             ("ex-bkt.obs-website.cn-north-4.myhuaweicloud.com/k", "url-host-form"),
+            ("ex-bkt.obs.north.myhuaweicloud.com/k", "url-host-form"),
             ("obs.cn-north-4.myhuaweicloud.com/ex-bkt", "url-key"),
             ("obs.cn-north-4.myhuaweicloud.com/EX-bkt/k", "url-bucket"),
             ("ex-bkt.obs.cn-north-4.myhuaweicloud.com:8443/k", "url-port"),
@@ -109,5 +110,16 @@ mod tests {
         ] {
             assert_eq!(refused(&format!("https://{rest}")), code, "{rest}");
         }
+    }
+
+    /// The certificate of the store covers one label before its name.
+    #[test]
+    fn only_a_dotted_bucket_in_the_host_is_noted() {
+        assert_eq!(
+            noted("https://my.bkt.obs.eu-west-101.myhuaweicloud.eu/k"),
+            ["url-dotted-bucket"]
+        );
+        assert!(noted("https://ex-bkt.obs.eu-west-101.myhuaweicloud.eu/k").is_empty());
+        assert!(noted("https://obs.eu-west-101.myhuaweicloud.eu/my.bkt/k").is_empty());
     }
 }

@@ -148,6 +148,7 @@ mod tests {
             "ap-01-45ee7945007a2f0bcb595f63e2215cxxxx-ossalias.oss-cn-hangzhou",
             "ex-bkt.cb-f8z7yvzgwfkl9q0h.cn-heyuan.oss-cloudbox",
             "gateway.cn-hangzhou.slb",
+            "gateway.slb",
         ] {
             let url = format!("https://{host}.aliyuncs.com/k");
             assert_eq!(identity(&url), format!("opaque {host}.aliyuncs.com  /k?"));
@@ -164,6 +165,10 @@ mod tests {
             ("ex-bkt.img-cn-hangzhou.aliyuncs.com/k", "url-host-form"),
             ("ap-1.oss-cn-hangzhou.oss-object-process.aliyuncs.com/k", "url-host-form"),
             ("a.b.oss-cn-hangzhou.aliyuncs.com/k", "url-host-form"),
+            ("ex-bkt.hangzhou.oss.aliyuncs.com/k", "url-host-form"),
+            ("ex-bkt.s3.slb.aliyuncs.com/k", "url-host-form"),
+            ("ex-bkt.oss-hangzhou.aliyuncs.com/k", "url-host-form"),
+            ("ex-bkt.oss-website-cn-hangzhou.aliyuncs.com/k", "url-host-form"),
             ("ex-bkt.oss-cn-hangzhou.aliyuncs.com//k", "url-key"),
             ("ex-bkt.oss-cn-hangzhou.aliyuncs.com/%2Fk", "url-key"),
             ("ex-bkt.oss-cn-hangzhou.aliyuncs.com/", "url-key"),
