@@ -1,13 +1,18 @@
 //! Whoever runs a command: the requests of its action, which are served in any order, and the facts that come back.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use harness::submit::facts::{Moment, Refusal};
+use harness::{ledger, submit};
 use jiff::Timestamp;
 
-use crate::cluster::{Age, Run};
+use crate::cluster::{Age, Cluster, Run};
 use crate::keeper::Keeper;
 use crate::submitter::Submitter;
+use crate::variant::Variant;
 
 /// When everything begins.
 pub const START: &str = "2026-06-01T00:00:00Z";
@@ -24,7 +29,8 @@ pub fn moment(age: Age) -> Moment {
 
 /// The beginning.
 pub fn start() -> Timestamp {
-    START.parse().expect("a point in time")
+    static PARSED: LazyLock<Timestamp> = LazyLock::new(|| START.parse().expect("a point in time"));
+    *PARSED
 }
 
 /// A no with this code.
@@ -90,7 +96,77 @@ pub enum Actor {
     /// `cancel`, `release`, `prune` or its sweep of Secrets.
     Keeper(Keeper),
     /// Somebody who has printed a receipt, of whom nothing else matters any more.
-    Over(Run, &'static str),
+    Over(Word),
+}
+
+/// How somebody ended, for people to read. States that differ in nothing else are one.
+#[derive(Debug, Clone, Copy)]
+pub struct Word(pub &'static str);
+
+impl PartialEq for Word {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Word {}
+
+impl Hash for Word {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// An actor that many states hold as it is. It is hashed once, since it is the largest part of each of them.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    actor: Arc<Actor>,
+    hash: u64,
+}
+
+impl Shared {
+    /// The actor as one that can be shared.
+    pub fn new(actor: Actor) -> Self {
+        let mut hasher = DefaultHasher::new();
+        actor.hash(&mut hasher);
+        Self { actor: Arc::new(actor), hash: hasher.finish() }
+    }
+
+    /// Another state's actor goes on.
+    pub fn change(&mut self, change: impl FnOnce(&mut Actor)) {
+        let mut actor = Actor::clone(&self.actor);
+        change(&mut actor);
+        *self = Self::new(actor);
+    }
+}
+
+impl Deref for Shared {
+    type Target = Actor;
+
+    fn deref(&self) -> &Actor {
+        &self.actor
+    }
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.actor == other.actor
+    }
+}
+
+impl Eq for Shared {}
+
+impl Hash for Shared {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// What a read is told.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A submitter, and whether a broken one saw a record too early.
+    Submit(submit::facts::Fact, Option<bool>),
+    /// A keeper.
+    Keep(ledger::facts::Fact),
 }
 
 /// What one request would do, whoever sends it.
@@ -107,12 +183,12 @@ pub struct Kind {
 }
 
 impl Actor {
-    /// Which process this is.
-    pub fn run(&self) -> Run {
+    /// Which process this is, while it is one.
+    pub fn run(&self) -> Option<Run> {
         match self {
-            Self::Submitter(one) => one.run,
-            Self::Keeper(one) => one.run,
-            Self::Over(run, _) => *run,
+            Self::Submitter(one) => Some(one.run),
+            Self::Keeper(one) => Some(one.run),
+            Self::Over(_) => None,
         }
     }
 
@@ -121,7 +197,7 @@ impl Actor {
         match self {
             Self::Submitter(one) => one.end.is_some(),
             Self::Keeper(one) => one.end.is_some(),
-            Self::Over(..) => true,
+            Self::Over(_) => true,
         }
     }
 
@@ -130,7 +206,26 @@ impl Actor {
         match self {
             Self::Submitter(one) => one.kinds(),
             Self::Keeper(one) => one.kinds(),
-            Self::Over(..) => Vec::new(),
+            Self::Over(_) => Vec::new(),
+        }
+    }
+
+    /// For how many reads it waits, where it waits for nothing else.
+    pub fn open_reads(&self) -> usize {
+        let kinds = self.kinds();
+        if kinds.iter().any(|kind| kind.is_effect) { 0 } else { kinds.len() }
+    }
+
+    /// What its open read of this place would be told by such a cluster.
+    pub fn answer(&self, place: usize, cluster: &Cluster, variant: Variant) -> Option<Answer> {
+        let mut cluster = cluster.clone();
+        match self {
+            Self::Submitter(one) => {
+                let mut one = one.clone();
+                Some(Answer::Submit(one.answer(place, &mut cluster, variant), one.record_first()))
+            }
+            Self::Keeper(one) => Some(Answer::Keep(one.answer(place, &mut cluster, variant))),
+            Self::Over(_) => None,
         }
     }
 
@@ -139,7 +234,7 @@ impl Actor {
         match self {
             Self::Submitter(one) => one.ended(),
             Self::Keeper(one) => one.ended(),
-            Self::Over(_, ended) => ended,
+            Self::Over(Word(ended)) => ended,
         }
     }
 }

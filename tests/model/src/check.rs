@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use stateright::{Checker, Model as _, Path, Property};
+use stateright::{Checker, HasDiscoveries, Model as _, Path, Property};
 
 use crate::converge::converges;
 use crate::setting::Setting;
 use crate::variant::Variant;
-use crate::world::{Event, Protocols, State};
+use crate::world::{Protocols, State, Step};
 
 /// Never two Jobs that can run, but where a foreign hand took away one that had.
 pub const ONE_JOB: &str = "one Job that runs";
@@ -31,14 +31,7 @@ pub fn properties() -> Vec<Property<Protocols>> {
         }),
         Property::always(TRUE_RECEIPTS, |_: &Protocols, state: &State| state.untrue.is_none()),
         Property::always(CONVERGES, converges),
-        Property::always(NO_NEEDLESS_NO, |model: &Protocols, state: &State| {
-            let said_no = state.left.refusals < model.setting.budget.refusals;
-            state.actors.iter().all(|actor| match actor.ended() {
-                "conflict" => false,
-                "refused" => said_no,
-                _ => true,
-            })
-        }),
+        Property::always(NO_NEEDLESS_NO, |_: &Protocols, state: &State| !state.needless_no),
     ]
 }
 
@@ -74,15 +67,25 @@ pub enum Order {
 }
 
 /// Visits every state of the setting, until a property is found not to hold.
+pub fn check(setting: &Setting, variant: Variant, order: Order, threads: usize) -> Found {
+    check_until(HasDiscoveries::AnyFailures, setting, variant, order, threads)
+}
+
+/// The same, until it is found what is looked for.
 #[expect(
     clippy::disallowed_methods,
     reason = "it measures itself, and no decision depends on that"
 )]
-pub fn check(setting: &Setting, variant: Variant, order: Order, threads: usize) -> Found {
+pub fn check_until(
+    found_enough: HasDiscoveries,
+    setting: &Setting,
+    variant: Variant,
+    order: Order,
+    threads: usize,
+) -> Found {
     let begun = Instant::now();
-    let model = Protocols { setting: setting.clone(), variant };
-    let checker =
-        model.checker().threads(threads).finish_when(stateright::HasDiscoveries::AnyFailures);
+    let model = Protocols::new(setting.clone(), variant);
+    let checker = model.checker().threads(threads).finish_when(found_enough);
     match order {
         Order::Breadth => found(&checker.spawn_bfs().join(), begun),
         Order::Depth => found(&checker.spawn_dfs().join(), begun),
@@ -104,13 +107,21 @@ fn found(checker: &impl Checker<Protocols>, begun: Instant) -> Found {
 }
 
 /// The steps of a way, and how all stands at its end.
-fn story(path: Path<State, Event>) -> String {
+fn story(path: Path<State, Step>) -> String {
     let last = path.last_state().clone();
     let steps: Vec<String> = path
         .into_actions()
         .iter()
         .enumerate()
-        .map(|(index, event)| format!("{:>3} {event:?}", index + 1))
+        .map(|(index, Step { heard, event })| {
+            let heard: Vec<usize> = heard.iter().map(|(who, _)| *who).collect();
+            let number = index + 1;
+            if heard.is_empty() {
+                format!("{number:>3} {event:?}")
+            } else {
+                format!("{number:>3} {event:?}, just after reads by {heard:?}")
+            }
+        })
         .collect();
     let ends: Vec<&str> = last.actors.iter().map(|actor| actor.ended()).collect();
     format!(

@@ -91,7 +91,7 @@ impl Cluster {
         }
         self.makers.push(maker);
         let number = u8::try_from(self.makers.len()).expect("a model has a few Jobs");
-        self.job = Some(Job::new(number, maker, secret, self.has_queue));
+        self.job = Some(Job::new(number, secret, self.has_queue));
         self.start_pod();
         true
     }
@@ -139,6 +139,12 @@ impl Cluster {
         }
         self.record = self.promised.take();
         true
+    }
+
+    /// Whether every read is told the same by both.
+    pub fn shows_the_same_as(&self, other: &Self) -> bool {
+        let shown = |one: &Self| (one.record, one.promised);
+        self.job == other.job && self.secrets == other.secrets && shown(self) == shown(other)
     }
 
     /// What must never be, and is.

@@ -63,7 +63,7 @@ fn again(model: &Protocols, cluster: &Cluster) -> Option<String> {
         let ended = run(model, actor, &mut cluster);
         let is_well = match &ended {
             Actor::Submitter(one) => submits(&cluster, one),
-            Actor::Over(..) => true,
+            Actor::Over(_) => true,
             Actor::Keeper(one) => !matches!(
                 one.ended(),
                 "under way" | "unknown" | "refused" | "conflict" | "incomplete"
@@ -83,7 +83,7 @@ fn run(model: &Protocols, actor: u8, cluster: &mut Cluster) -> Actor {
         match &mut one {
             Actor::Submitter(one) => one.served(0, cluster, Variant::Sound),
             Actor::Keeper(one) => one.served(0, cluster, Variant::Sound),
-            Actor::Over(..) => break,
+            Actor::Over(_) => break,
         }
     }
     one

@@ -105,12 +105,16 @@ impl Keeper {
     /// The server answers the request of this place.
     pub fn served(&mut self, place: usize, cluster: &mut Cluster, variant: Variant) {
         let now = cluster.age;
-        let request = self.batch.open[place].request.clone();
-        let fact = serve(cluster, self.run, self.about, &request, variant);
+        let fact = self.answer(place, cluster, variant);
         if let (Fact::Job(Reading::Present(job)), true) = (&fact, self.command != Task::Sweep) {
             self.about = job.uid.parse().ok();
         }
         self.hear(place, fact, now);
+    }
+
+    /// What the server answers to the request of this place.
+    pub fn answer(&self, place: usize, cluster: &mut Cluster, variant: Variant) -> Fact {
+        serve(cluster, self.run, self.about, &self.batch.open[place].request, variant)
     }
 
     /// Nobody knows how the request of this place ended.

@@ -6,14 +6,17 @@
 //! protocol that each property must notice.
 //!
 //! What is left out, and why that is sound: a read of the namespace and of who we are always answers the same, so it is
-//! answered at once; time stands still but for whole retentions, since nothing in between is decided by it.
+//! answered at once; time stands still but for whole retentions, since nothing in between is decided by it; and of the
+//! moments of a read only those are told apart between which its answer changes ([reads]).
 
 pub mod actor;
+mod alike;
 pub mod check;
 pub mod cluster;
 pub mod converge;
 pub mod keeper;
 pub mod life;
+pub mod reads;
 pub mod setting;
 pub mod submitter;
 pub mod variant;

@@ -1,6 +1,6 @@
 //! A Job's life: what a scheduler, a queue, a kubelet and the Job's controller do to it.
 
-use crate::cluster::{Age, Cluster, Run, Signature};
+use crate::cluster::{Age, Cluster, Signature};
 
 /// A Job, as far as the protocols depend on it.
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
@@ -8,8 +8,6 @@ use crate::cluster::{Age, Cluster, Run, Signature};
 pub struct Job {
     /// Which of all Jobs that ever came to be, from 1; also its UID.
     pub number: u8,
-    /// Who made it.
-    pub maker: Run,
     /// The Secret that it names.
     pub secret: Signature,
     /// When it ended.
@@ -34,10 +32,9 @@ pub struct Job {
 
 impl Job {
     /// A new one, which a queue has to start or not.
-    pub fn new(number: u8, maker: Run, secret: Signature, is_suspended: bool) -> Self {
+    pub fn new(number: u8, secret: Signature, is_suspended: bool) -> Self {
         Self {
             number,
-            maker,
             secret,
             finished: None,
             is_suspended,

@@ -101,6 +101,17 @@ impl Submitter {
     /// The server answers the request of this place.
     pub fn served(&mut self, place: usize, cluster: &mut Cluster, variant: Variant) {
         let now = cluster.age;
+        let fact = self.answer(place, cluster, variant);
+        self.hear(place, fact, now);
+    }
+
+    /// Whether a broken one saw a record too early.
+    pub fn record_first(&self) -> Option<bool> {
+        self.record_first
+    }
+
+    /// What the server answers to the request of this place.
+    pub fn answer(&mut self, place: usize, cluster: &mut Cluster, variant: Variant) -> Fact {
         let request = self.batch.open[place].request.clone();
         let observes = matches!(request, Request::ReadSecret | Request::ReadJob);
         if variant == Variant::RecordFirst && observes {
@@ -112,7 +123,7 @@ impl Submitter {
         {
             fact = Fact::Record(reading(seen.then(recorded)));
         }
-        self.hear(place, fact, now);
+        fact
     }
 
     /// Nobody knows how the request of this place ended.

@@ -1,13 +1,12 @@
 //! The model itself: every state, and every step that leads out of it.
 
-use std::sync::Arc;
-
 use harness::{ledger, submit};
 
-use crate::actor::{Actor, Kind};
+use crate::actor::{Actor, Kind, Shared, Word};
 use crate::cluster::{Age, Cluster, Run, SOMEBODY, Signature};
 use crate::keeper::{self, Keeper};
-use crate::life::Step;
+use crate::life;
+use crate::reads::{Read, Reads, choices, outdated};
 use crate::setting::{Budget, Setting};
 use crate::submitter::{self, Submitter};
 use crate::variant::Variant;
@@ -19,6 +18,8 @@ pub struct Protocols {
     pub setting: Setting,
     /// Which rule is undone.
     pub variant: Variant,
+    /// Which orders of reads are told apart.
+    pub reads: Reads,
 }
 
 /// One state of everything.
@@ -27,13 +28,15 @@ pub struct State {
     /// What the API server holds.
     pub cluster: Cluster,
     /// Who is there.
-    pub actors: Vec<Arc<Actor>>,
+    pub actors: Vec<Shared>,
     /// What nobody waits for any more, and may still arrive.
     pub in_flight: Vec<InFlight>,
     /// What may still happen.
     pub left: Budget,
     /// A receipt that was not true when it was printed.
     pub untrue: Option<&'static str>,
+    /// A receipt that tells of a conflict, or of a no where there was none.
+    pub needless_no: bool,
 }
 
 /// A change on its way, whose sender has given up or is gone.
@@ -58,9 +61,20 @@ pub enum Change {
     Keep(Option<u8>, ledger::protocol::Request),
 }
 
+/// A step from one state to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Reads that were answered just before.
+    pub heard: Vec<Read>,
+    /// What happens.
+    pub event: Event,
+}
+
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
+    /// The open reads of the actor are all answered.
+    Hear(usize),
     /// The open request at this place of the actor is served and answered.
     Serve(usize, usize),
     /// Nobody hears how the change ended; it may arrive later.
@@ -78,12 +92,17 @@ pub enum Event {
     /// A foreign hand deletes the Job.
     TakeJob,
     /// The cluster goes on by itself.
-    Nature(Step),
+    Nature(life::Step),
     /// A retention passes.
     Age,
 }
 
 impl Protocols {
+    /// Of this setting, with the reads of an action answered together where that hides nothing.
+    pub fn new(setting: Setting, variant: Variant) -> Self {
+        Self { setting, variant, reads: Reads::Together }
+    }
+
     /// An actor at the beginning of its command.
     pub fn begin(&self, run: Run, now: Age) -> Actor {
         let index = usize::from(run.actor);
@@ -110,10 +129,10 @@ impl Protocols {
             cluster.create_job(signature, SOMEBODY, true);
         }
         let count = u8::try_from(submitters.len() + keepers.len()).expect("a few actors");
-        let actor = |actor| Arc::new(self.begin(Run { actor, life: 0 }, 0));
+        let actor = |actor| Shared::new(self.begin(Run { actor, life: 0 }, 0));
         let actors = (0..count).map(actor).collect();
         let left = self.setting.budget;
-        State { cluster, actors, in_flight: Vec::new(), left, untrue: None }
+        State { cluster, actors, in_flight: Vec::new(), left, untrue: None, needless_no: false }
     }
 }
 
@@ -131,38 +150,56 @@ impl State {
         Some(())
     }
 
-    fn serve(&mut self, who: usize, place: usize, variant: Variant) -> Option<()> {
+    /// All open requests of the actor, which are reads, are answered.
+    fn hear(&mut self, who: usize, model: &Protocols) {
+        let count = self.actors[who].kinds().len();
+        self.answer(who, &vec![0; count], model);
+    }
+
+    fn serve(&mut self, who: usize, place: usize, model: &Protocols) -> Option<()> {
         let kind = self.actors[who].kinds()[place];
         self.arrive(kind.is_create, kind.is_blind, kind.decided)?;
-        match Arc::make_mut(&mut self.actors[who]) {
-            Actor::Submitter(one) => one.served(place, &mut self.cluster, variant),
-            Actor::Keeper(one) => one.served(place, &mut self.cluster, variant),
-            Actor::Over(..) => return None,
-        }
-        self.note_end(who);
+        self.answer(who, &[place], model);
         Some(())
     }
 
-    fn lose(&mut self, who: usize, place: usize, variant: Variant) -> Option<()> {
+    /// The requests of these places, one after the other, are served and answered.
+    fn answer(&mut self, who: usize, places: &[usize], model: &Protocols) {
+        let cluster = &mut self.cluster;
+        self.actors[who].change(|actor| {
+            for place in places {
+                match actor {
+                    Actor::Submitter(one) => one.served(*place, cluster, model.variant),
+                    Actor::Keeper(one) => one.served(*place, cluster, model.variant),
+                    Actor::Over(_) => {}
+                }
+            }
+        });
+        self.note_end(who, model);
+    }
+
+    fn lose(&mut self, who: usize, place: usize, model: &Protocols) -> Option<()> {
         self.left.losses = self.left.losses.checked_sub(1)?;
         self.float(who, place);
-        match Arc::make_mut(&mut self.actors[who]) {
-            Actor::Submitter(one) => one.lost(place, self.cluster.age, variant),
-            Actor::Keeper(one) => one.lost(place, self.cluster.age, variant),
-            Actor::Over(..) => return None,
-        }
-        self.note_end(who);
+        let age = self.cluster.age;
+        self.actors[who].change(|actor| match actor {
+            Actor::Submitter(one) => one.lost(place, age, model.variant),
+            Actor::Keeper(one) => one.lost(place, age, model.variant),
+            Actor::Over(_) => {}
+        });
+        self.note_end(who, model);
         Some(())
     }
 
-    fn refuse(&mut self, who: usize, place: usize) -> Option<()> {
+    fn refuse(&mut self, who: usize, place: usize, model: &Protocols) -> Option<()> {
         self.left.refusals = self.left.refusals.checked_sub(1)?;
-        match Arc::make_mut(&mut self.actors[who]) {
-            Actor::Submitter(one) => one.refused(place, self.cluster.age),
-            Actor::Keeper(one) => one.refused(place, self.cluster.age),
-            Actor::Over(..) => return None,
-        }
-        self.note_end(who);
+        let age = self.cluster.age;
+        self.actors[who].change(|actor| match actor {
+            Actor::Submitter(one) => one.refused(place, age),
+            Actor::Keeper(one) => one.refused(place, age),
+            Actor::Over(_) => {}
+        });
+        self.note_end(who, model);
         Some(())
     }
 
@@ -175,24 +212,28 @@ impl State {
                 }
             }
         }
-        let run = self.actors[who].run();
-        let run = Run { life: run.life + 1, ..run };
-        self.actors[who] = Arc::new(model.begin(run, self.cluster.age));
+        let run = self.actors[who].run()?;
+        // Its first life is over before the next one begins.
+        self.actors[who] = Shared::new(Actor::Over(Word("crashed")));
+        self.forget_the_dead();
+        let run = Run { life: self.next_life(run.actor), ..run };
+        self.actors[who] = Shared::new(model.begin(run, self.cluster.age));
         Some(())
     }
 
     /// The open request at this place is on its way, and nobody waits for it.
     fn float(&mut self, who: usize, place: usize) {
+        let Some(run) = self.actors[who].run() else { return };
         let kind = self.actors[who].kinds()[place];
         let what = match &*self.actors[who] {
             Actor::Submitter(one) => {
                 Change::Submit(one.signature, one.batch.open[place].request.clone())
             }
             Actor::Keeper(one) => Change::Keep(one.about, one.batch.open[place].request.clone()),
-            Actor::Over(..) => return,
+            Actor::Over(_) => return,
         };
         let Kind { decided, is_blind, .. } = kind;
-        self.in_flight.push(InFlight { run: self.actors[who].run(), decided, is_blind, what });
+        self.in_flight.push(InFlight { run, decided, is_blind, what });
     }
 
     fn land(&mut self, which: usize, variant: Variant) -> Option<()> {
@@ -209,28 +250,10 @@ impl State {
         Some(())
     }
 
-    /// What can change nothing any more is forgotten, since states that differ only in it are alike.
-    fn forget(&mut self) {
-        let under_way =
-            |run: &Run| self.actors.iter().any(|actor| actor.run() == *run && !actor.is_over());
-        self.cluster.removers.retain(under_way);
-        let (left, age) = (self.left.late, self.cluster.age);
-        let cluster = &self.cluster;
-        self.in_flight.retain(|one| match &one.what {
-            Change::Submit(_, request) if submitter::is_create(request) => {
-                one.is_blind || one.decided >= age || left > 0
-            }
-            Change::Submit(signature, submit::protocol::Request::DeleteSecret(uid)) => {
-                cluster.secrets.get(signature).is_some_and(|secret| secret.uid.to_string() == *uid)
-            }
-            Change::Submit(..) => false,
-            Change::Keep(_, request) => keeper::may_still_matter(cluster, request),
-        });
-    }
-
     /// A receipt is printed: is it true?
-    fn note_end(&mut self, who: usize) {
-        let run = self.actors[who].run();
+    fn note_end(&mut self, who: usize, model: &Protocols) {
+        let actor = &self.actors[who];
+        let Some(run) = actor.run().filter(|_| actor.is_over()) else { return };
         let on_its_way = |is_it: fn(&submit::protocol::Request) -> bool| {
             self.in_flight.iter().any(|one| match &one.what {
                 Change::Submit(_, request) => one.run == run && is_it(request),
@@ -244,12 +267,16 @@ impl State {
                 on_its_way(|request| matches!(request, submit::protocol::Request::CreateSecret)),
             ),
             Actor::Keeper(one) => one.is_untrue(&self.cluster),
-            Actor::Over(..) => None,
+            Actor::Over(_) => None,
         };
         self.untrue = self.untrue.or(untrue);
-        if self.actors[who].is_over() {
-            self.actors[who] = Arc::new(Actor::Over(run, self.actors[who].ended()));
-        }
+        let ended = self.actors[who].ended();
+        self.needless_no |= match ended {
+            "conflict" => true,
+            "refused" => self.left.refusals == model.setting.budget.refusals,
+            _ => false,
+        };
+        self.actors[who] = Shared::new(Actor::Over(Word(ended)));
     }
 
     fn take_secret(&mut self, signature: Signature) -> Option<()> {
@@ -270,13 +297,21 @@ impl State {
         Some(())
     }
 
+    /// Who is at work.
+    fn at_work(&self, model: &Protocols) -> impl Iterator<Item = usize> {
+        (0..self.actors.len()).filter(|who| {
+            !self.actors[*who].is_over() && self.begins(*who, model) <= self.cluster.age
+        })
+    }
+
     fn own_events(&self, who: usize, events: &mut Vec<Event>, model: &Protocols) {
         let actor = &self.actors[who];
-        if actor.is_over() || self.begins(who, model) > self.cluster.age {
-            return;
+        let together = model.reads == Reads::Together && actor.open_reads() > 0;
+        if together {
+            events.push(Event::Hear(who));
         }
         let kinds = actor.kinds();
-        for (place, kind) in kinds.iter().enumerate() {
+        for (place, kind) in kinds.iter().enumerate().filter(|_| !together) {
             if self.may_arrive(kind.is_create, kind.is_blind, kind.decided) {
                 events.push(Event::Serve(who, place));
             }
@@ -297,47 +332,62 @@ impl State {
 
     fn begins(&self, who: usize, model: &Protocols) -> Age {
         match &*self.actors[who] {
-            Actor::Submitter(_) | Actor::Over(..) => 0,
+            Actor::Submitter(_) | Actor::Over(_) => 0,
             Actor::Keeper(one) => one.command.begins().min(model.setting.budget.retentions),
+        }
+    }
+}
+
+impl Event {
+    /// Whether what reads are told may be another afterwards.
+    fn may_change_the_cluster(self) -> bool {
+        match self {
+            Self::Serve(..)
+            | Self::Land(_)
+            | Self::TakeSecret(_)
+            | Self::TakeJob
+            | Self::Nature(_)
+            | Self::Age => true,
+            Self::Hear(_)
+            | Self::Lose(..)
+            | Self::Refuse(..)
+            | Self::Crash(_)
+            | Self::CrashSending(_) => false,
         }
     }
 }
 
 impl stateright::Model for Protocols {
     type State = State;
-    type Action = Event;
+    type Action = Step;
 
     fn init_states(&self) -> Vec<State> {
         vec![self.first()]
     }
 
-    fn actions(&self, state: &State, events: &mut Vec<Event>) {
-        for who in 0..state.actors.len() {
-            state.own_events(who, events, self);
+    fn actions(&self, state: &State, steps: &mut Vec<Step>) {
+        let someone_reads = self.reads == Reads::Together
+            && state.at_work(self).any(|who| state.actors[who].open_reads() > 1);
+        for event in self.events(state) {
+            let changes = event.may_change_the_cluster() && someone_reads;
+            let Some(then) = changes.then(|| self.then(state.clone(), event)) else {
+                steps.push(Step { heard: Vec::new(), event });
+                continue;
+            };
+            let Some(then) = then else { continue };
+            let outdated = outdated(state, state.at_work(self), &then.cluster, self.variant);
+            let heard = choices(state, &outdated).into_iter();
+            steps.extend(heard.map(|heard| Step { heard, event }));
         }
-        events.extend((0..state.in_flight.len()).map(Event::Land));
-        if state.left.hands > 0 {
-            events.extend(state.cluster.secrets.keys().map(|name| Event::TakeSecret(name)));
-            events.push(Event::TakeJob);
-        }
-        events.extend(Step::ALL.map(Event::Nature));
-        events.push(Event::Age);
     }
 
-    fn next_state(&self, state: &State, event: Event) -> Option<State> {
-        let mut next = state.clone();
-        match event {
-            Event::Serve(who, place) => next.serve(who, place, self.variant)?,
-            Event::Lose(who, place) => next.lose(who, place, self.variant)?,
-            Event::Refuse(who, place) => next.refuse(who, place)?,
-            Event::Crash(who) => next.crash(who, false, self)?,
-            Event::CrashSending(who) => next.crash(who, true, self)?,
-            Event::Land(which) => next.land(which, self.variant)?,
-            Event::TakeSecret(signature) => next.take_secret(signature)?,
-            Event::TakeJob => next.take_job()?,
-            Event::Nature(step) => step.take(&mut next.cluster).then_some(())?,
-            Event::Age => next.grow_older()?,
+    fn next_state(&self, state: &State, step: Step) -> Option<State> {
+        let mut state = state.clone();
+        // From the last place on, since each answer moves the places behind it.
+        for (who, place) in step.heard.into_iter().rev() {
+            state.serve(who, place, self)?;
         }
+        let mut next = self.then(state, step.event)?;
         if self.variant == Variant::Sound {
             next.forget();
         }
@@ -346,5 +396,40 @@ impl stateright::Model for Protocols {
 
     fn properties(&self) -> Vec<stateright::Property<Self>> {
         crate::check::properties()
+    }
+}
+
+impl Protocols {
+    fn events(&self, state: &State) -> Vec<Event> {
+        let mut events = Vec::new();
+        for who in state.at_work(self) {
+            state.own_events(who, &mut events, self);
+        }
+        events.extend((0..state.in_flight.len()).map(Event::Land));
+        if state.left.hands > 0 {
+            events.extend(state.cluster.secrets.keys().map(|name| Event::TakeSecret(name)));
+            events.push(Event::TakeJob);
+        }
+        events.extend(life::Step::ALL.map(Event::Nature));
+        events.push(Event::Age);
+        events
+    }
+
+    /// The state once this has happened.
+    fn then(&self, mut next: State, event: Event) -> Option<State> {
+        match event {
+            Event::Hear(who) => next.hear(who, self),
+            Event::Serve(who, place) => next.serve(who, place, self)?,
+            Event::Lose(who, place) => next.lose(who, place, self)?,
+            Event::Refuse(who, place) => next.refuse(who, place, self)?,
+            Event::Crash(who) => next.crash(who, false, self)?,
+            Event::CrashSending(who) => next.crash(who, true, self)?,
+            Event::Land(which) => next.land(which, self.variant)?,
+            Event::TakeSecret(signature) => next.take_secret(signature)?,
+            Event::TakeJob => next.take_job()?,
+            Event::Nature(step) => step.take(&mut next.cluster).then_some(())?,
+            Event::Age => next.grow_older()?,
+        }
+        Some(next)
     }
 }
