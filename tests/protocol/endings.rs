@@ -1,7 +1,9 @@
 //! What a call knows at its end, where a receipt must not say more: whether its Job may run, and what became of its Secret.
 
 use harness::submit::ending::{Ending, Remark, SecretState};
-use harness::submit::facts::{Effect, Fact, JobFact, JobVerdict, Reading};
+use harness::submit::facts::{
+    Doubt, Effect, Fact, JobFact, JobVerdict, Reading, RecordFact, SecretFact, SecretVerdict,
+};
 use harness::submit::protocol::Request;
 
 use crate::told::{Told, doubt, job, looks, no, secret};
@@ -27,6 +29,75 @@ fn a_job_whose_create_was_not_answered_may_run() {
         assert_eq!(may_run, !certainly_not_sent);
         assert_eq!(end.secret, SecretState::Created);
     }
+}
+
+/// The Job's create was lost, and then everything was read anew.
+fn lost() -> Told {
+    Told::start()
+        .may_create()
+        .hears(vec![Fact::SecretCreate(Effect::Done(secret()))])
+        .hears(vec![Fact::JobCreate(Effect::Unknown(doubt(false)))])
+        .hears(vec![Fact::Job(Reading::Absent)])
+}
+
+/// The same, up to the record and the rehearsal.
+fn lost_and_rehearsed(record: Reading<RecordFact>, job: Effect<JobFact>) -> Told {
+    let there = looks("n", Reading::Absent, Reading::Present(secret()));
+    lost().hears(there).hears(vec![Fact::Record(record), Fact::JobRehearsal(job)])
+}
+
+/// What would say that there is no Job says only what was found: the create that was lost may still land.
+#[test]
+fn after_a_lost_create_nothing_denies_the_job() {
+    let paths = || vec!["data".to_owned()];
+    let secret_is = |verdict| Reading::Present(SecretFact { verdict, ..secret() });
+    let record = RecordFact {
+        differences: paths(),
+        outcome: "succeeded".to_owned(),
+        recorded_by: "a pruner".to_owned(),
+        recorded_at: "2026-06-01T00:00:00Z".to_owned(),
+    };
+    let namespace_is_gone = vec![
+        Fact::Namespace(Reading::Absent),
+        Fact::Job(Reading::Absent),
+        Fact::Secret(Reading::Absent),
+    ];
+    let different = secret_is(SecretVerdict::Different(paths()));
+    let altered = Effect::Done(job(JobVerdict::Altered(paths())));
+    let forbidden = Effect::Refused(no(403, "Forbidden"));
+    for (told, found) in [
+        (lost().hears(namespace_is_gone), "the namespace was gone"),
+        (lost().hears(looks("m", Reading::Absent, Reading::Absent)), "the namespace was made anew"),
+        (
+            lost().hears(looks("n", Reading::Absent, different)),
+            "the Secret was not as it was rendered",
+        ),
+        (
+            lost().hears(looks("n", Reading::Absent, secret_is(SecretVerdict::Terminating))),
+            "the Secret was being deleted",
+        ),
+        (
+            lost_and_rehearsed(Reading::Present(record), Effect::Done(job(JobVerdict::Same))),
+            "the record of another experiment was there",
+        ),
+        (
+            lost_and_rehearsed(Reading::Absent, altered),
+            "the cluster would have changed the Job or the Secret",
+        ),
+        (
+            lost_and_rehearsed(Reading::Absent, forbidden).hears(vec![Fact::Job(Reading::Absent)]),
+            "a rehearsal of the Job was refused with 403 Forbidden: no",
+        ),
+    ] {
+        let why = format!("the answer to creating the Job was lost, and then {found}");
+        let doubt = Doubt { why, certainly_not_sent: false, retry_after: None };
+        assert_eq!(told.end().ending, Ending::Unknown { doubt, may_run: true });
+    }
+    // Where one stands, that is what is told.
+    let told = lost().hears(looks("n", Reading::Present(foreign()), Reading::Absent));
+    assert!(matches!(told.asks(), [Request::DeleteSecret(_)]), "{:?}", told.asks());
+    let end = told.hears(vec![Fact::SecretDelete(Effect::Done(()))]).end();
+    assert!(matches!(end.ending, Ending::Conflict(_)), "{end:?}");
 }
 
 /// Up to the delete of the Secret that somebody else's Job, which came in between, does not need.
