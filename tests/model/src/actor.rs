@@ -130,7 +130,12 @@ impl Shared {
         Self { actor: Arc::new(actor), hash: hasher.finish() }
     }
 
-    /// Another state's actor goes on.
+    /// The hash of the actor.
+    pub fn hash_of_it(&self) -> u64 {
+        self.hash
+    }
+
+    /// The actor goes on; states that share it keep it as it was.
     pub fn change(&mut self, change: impl FnOnce(&mut Actor)) {
         let mut actor = Actor::clone(&self.actor);
         change(&mut actor);
@@ -214,6 +219,17 @@ impl Actor {
     pub fn open_reads(&self) -> usize {
         let kinds = self.kinds();
         if kinds.iter().any(|kind| kind.is_effect) { 0 } else { kinds.len() }
+    }
+
+    /// The server answers the requests of these places, one after the other.
+    pub fn served(&mut self, places: &[usize], cluster: &mut Cluster, variant: Variant) {
+        for place in places {
+            match self {
+                Self::Submitter(one) => one.served(*place, cluster, variant),
+                Self::Keeper(one) => one.served(*place, cluster, variant),
+                Self::Over(_) => {}
+            }
+        }
     }
 
     /// What its open read of this place would be told by such a cluster.

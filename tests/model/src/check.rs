@@ -113,14 +113,13 @@ fn story(path: Path<State, Step>) -> String {
         .into_actions()
         .iter()
         .enumerate()
-        .map(|(index, Step { heard, event })| {
-            let heard: Vec<usize> = heard.iter().map(|(who, _)| *who).collect();
-            let number = index + 1;
-            if heard.is_empty() {
-                format!("{number:>3} {event:?}")
-            } else {
-                format!("{number:>3} {event:?}, just after reads by {heard:?}")
-            }
+        .map(|(index, Step { come, event })| {
+            let come: Vec<String> = come
+                .iter()
+                .filter(|one| one.actions > 0 || !one.places.is_empty())
+                .map(|one| format!(", after {} has read {:?}", one.who, (one.actions, &one.places)))
+                .collect();
+            format!("{:>3} {event:?}{}", index + 1, come.concat())
         })
         .collect();
     let ends: Vec<&str> = last.actors.iter().map(|actor| actor.ended()).collect();

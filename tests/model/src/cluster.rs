@@ -1,6 +1,7 @@
 //! What the API server holds, in a few fields, and what must never happen to it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::life::Job;
 
@@ -145,6 +146,14 @@ impl Cluster {
     pub fn shows_the_same_as(&self, other: &Self) -> bool {
         let shown = |one: &Self| (one.record, one.promised);
         self.job == other.job && self.secrets == other.secrets && shown(self) == shown(other)
+    }
+
+    /// A hash of all that reads are told of, and of the time.
+    pub fn hash_of_what_is_shown(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let circumstances = (self.age, self.waits_for_nodes);
+        (&self.job, &self.secrets, self.record, self.promised, circumstances).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// What must never be, and is.

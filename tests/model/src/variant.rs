@@ -1,7 +1,7 @@
 //! Broken protocols: lies between the shipped decisions and the cluster, each of which undoes one rule.
 
 /// Which rule is undone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
     /// None.
     Sound,

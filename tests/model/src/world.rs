@@ -6,7 +6,7 @@ use crate::actor::{Actor, Kind, Shared, Word};
 use crate::cluster::{Age, Cluster, Run, SOMEBODY, Signature};
 use crate::keeper::{self, Keeper};
 use crate::life;
-use crate::reads::{Read, Reads, choices, outdated};
+use crate::reads::{Come, Reads, choices, product, way};
 use crate::setting::{Budget, Setting};
 use crate::submitter::{self, Submitter};
 use crate::variant::Variant;
@@ -64,8 +64,8 @@ pub enum Change {
 /// A step from one state to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Reads that were answered just before.
-    pub heard: Vec<Read>,
+    /// How far others had come just before, of those that stood still.
+    pub come: Vec<Come>,
     /// What happens.
     pub event: Event,
 }
@@ -73,8 +73,8 @@ pub struct Step {
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The open reads of the actor are all answered.
-    Hear(usize),
+    /// The actor ends, since of all that it reads nothing leads to another change.
+    End(usize),
     /// The open request at this place of the actor is served and answered.
     Serve(usize, usize),
     /// Nobody hears how the change ended; it may arrive later.
@@ -98,9 +98,9 @@ pub enum Event {
 }
 
 impl Protocols {
-    /// Of this setting, with the reads of an action answered together where that hides nothing.
+    /// Of this setting, with reads answered late.
     pub fn new(setting: Setting, variant: Variant) -> Self {
-        Self { setting, variant, reads: Reads::Together }
+        Self { setting, variant, reads: Reads::Late }
     }
 
     /// An actor at the beginning of its command.
@@ -150,10 +150,12 @@ impl State {
         Some(())
     }
 
-    /// All open requests of the actor, which are reads, are answered.
-    fn hear(&mut self, who: usize, model: &Protocols) {
-        let count = self.actors[who].kinds().len();
-        self.answer(who, &vec![0; count], model);
+    /// The actor goes to the end of its way.
+    fn go(&mut self, who: usize, model: &Protocols) {
+        if model.reads == Reads::Late {
+            let way = way(&self.actors[who], &self.cluster, model.variant);
+            self.actors[who] = way[way.len() - 1].clone();
+        }
     }
 
     fn serve(&mut self, who: usize, place: usize, model: &Protocols) -> Option<()> {
@@ -166,15 +168,7 @@ impl State {
     /// The requests of these places, one after the other, are served and answered.
     fn answer(&mut self, who: usize, places: &[usize], model: &Protocols) {
         let cluster = &mut self.cluster;
-        self.actors[who].change(|actor| {
-            for place in places {
-                match actor {
-                    Actor::Submitter(one) => one.served(*place, cluster, model.variant),
-                    Actor::Keeper(one) => one.served(*place, cluster, model.variant),
-                    Actor::Over(_) => {}
-                }
-            }
-        });
+        self.actors[who].change(|actor| actor.served(places, cluster, model.variant));
         self.note_end(who, model);
     }
 
@@ -213,6 +207,10 @@ impl State {
             }
         }
         let run = self.actors[who].run()?;
+        // Before it has done anything a crash only uses up one, and then less may befall than without it.
+        if *self.actors[who] == model.begin(run, self.cluster.age) {
+            return None;
+        }
         // Its first life is over before the next one begins.
         self.actors[who] = Shared::new(Actor::Over(Word("crashed")));
         self.forget_the_dead();
@@ -236,7 +234,9 @@ impl State {
         self.in_flight.push(InFlight { run, decided, is_blind, what });
     }
 
+    /// One that changes nothing is left on its way, from where it may still change something, or never arrive.
     fn land(&mut self, which: usize, variant: Variant) -> Option<()> {
+        let before = self.cluster.clone();
         let InFlight { run, decided, is_blind, what } = self.in_flight.remove(which);
         match &what {
             Change::Submit(signature, request) => {
@@ -247,7 +247,7 @@ impl State {
                 keeper::serve(&mut self.cluster, run, *about, request, variant);
             }
         }
-        Some(())
+        (self.cluster != before).then_some(())
     }
 
     /// A receipt is printed: is it true?
@@ -305,13 +305,17 @@ impl State {
     }
 
     fn own_events(&self, who: usize, events: &mut Vec<Event>, model: &Protocols) {
-        let actor = &self.actors[who];
-        let together = model.reads == Reads::Together && actor.open_reads() > 0;
-        if together {
-            events.push(Event::Hear(who));
+        let mut actor = self.actors[who].clone();
+        if model.reads == Reads::Late {
+            let way = way(&actor, &self.cluster, model.variant);
+            actor = way[way.len() - 1].clone();
+            if actor.is_over() {
+                events.push(Event::End(who));
+            }
         }
         let kinds = actor.kinds();
-        for (place, kind) in kinds.iter().enumerate().filter(|_| !together) {
+        let kinds = if actor.is_over() { &[] } else { kinds.as_slice() };
+        for (place, kind) in kinds.iter().enumerate() {
             if self.may_arrive(kind.is_create, kind.is_blind, kind.decided) {
                 events.push(Event::Serve(who, place));
             }
@@ -339,6 +343,22 @@ impl State {
 }
 
 impl Event {
+    /// Who goes on with it.
+    fn actor(self) -> Option<usize> {
+        match self {
+            Self::End(who)
+            | Self::Serve(who, _)
+            | Self::Lose(who, _)
+            | Self::Refuse(who, _)
+            | Self::CrashSending(who) => Some(who),
+            // Nothing of what it reads before matters then.
+            Self::Crash(_) => None,
+            Self::Land(_) | Self::TakeSecret(_) | Self::TakeJob | Self::Nature(_) | Self::Age => {
+                None
+            }
+        }
+    }
+
     /// Whether what reads are told may be another afterwards.
     fn may_change_the_cluster(self) -> bool {
         match self {
@@ -348,7 +368,7 @@ impl Event {
             | Self::TakeJob
             | Self::Nature(_)
             | Self::Age => true,
-            Self::Hear(_)
+            Self::End(_)
             | Self::Lose(..)
             | Self::Refuse(..)
             | Self::Crash(_)
@@ -366,26 +386,24 @@ impl stateright::Model for Protocols {
     }
 
     fn actions(&self, state: &State, steps: &mut Vec<Step>) {
-        let someone_reads = self.reads == Reads::Together
-            && state.at_work(self).any(|who| state.actors[who].open_reads() > 1);
         for event in self.events(state) {
-            let changes = event.may_change_the_cluster() && someone_reads;
-            let Some(then) = changes.then(|| self.then(state.clone(), event)) else {
-                steps.push(Step { heard: Vec::new(), event });
-                continue;
-            };
-            let Some(then) = then else { continue };
-            let outdated = outdated(state, state.at_work(self), &then.cluster, self.variant);
-            let heard = choices(state, &outdated).into_iter();
-            steps.extend(heard.map(|heard| Step { heard, event }));
+            if self.reads == Reads::AtAnyTime || !event.may_change_the_cluster() {
+                steps.push(Step { come: Vec::new(), event });
+            } else if let Some(then) = self.then(state.clone(), event) {
+                let come = self.come(state, event, &then.cluster).into_iter();
+                steps.extend(come.map(|come| Step { come, event }));
+            }
         }
     }
 
     fn next_state(&self, state: &State, step: Step) -> Option<State> {
         let mut state = state.clone();
-        // From the last place on, since each answer moves the places behind it.
-        for (who, place) in step.heard.into_iter().rev() {
-            state.serve(who, place, self)?;
+        for Come { who, actions, mut places } in step.come {
+            let way = way(&state.actors[who], &state.cluster, self.variant);
+            state.actors[who] = way[actions].clone();
+            // From the last place on, since each answer moves the places behind it.
+            places.reverse();
+            state.answer(who, &places, self);
         }
         let mut next = self.then(state, step.event)?;
         if self.variant == Variant::Sound {
@@ -400,6 +418,22 @@ impl stateright::Model for Protocols {
 }
 
 impl Protocols {
+    /// How far everybody else may have come before the event.
+    fn come(&self, state: &State, event: Event, then: &Cluster) -> Vec<Vec<Come>> {
+        let is_time = event == Event::Age;
+        if !is_time && state.cluster.shows_the_same_as(then) {
+            return vec![Vec::new()];
+        }
+        let others = state.at_work(self).filter(|who| event.actor() != Some(*who));
+        let choices: Vec<Vec<Come>> = others
+            .map(|who| {
+                let way = way(&state.actors[who], &state.cluster, self.variant);
+                choices(who, &way, &state.cluster, then, is_time, self.variant)
+            })
+            .collect();
+        product(&choices)
+    }
+
     fn events(&self, state: &State) -> Vec<Event> {
         let mut events = Vec::new();
         for who in state.at_work(self) {
@@ -417,8 +451,11 @@ impl Protocols {
 
     /// The state once this has happened.
     fn then(&self, mut next: State, event: Event) -> Option<State> {
+        if let Some(who) = event.actor() {
+            next.go(who, self);
+        }
         match event {
-            Event::Hear(who) => next.hear(who, self),
+            Event::End(who) => next.note_end(who, self),
             Event::Serve(who, place) => next.serve(who, place, self)?,
             Event::Lose(who, place) => next.lose(who, place, self)?,
             Event::Refuse(who, place) => next.refuse(who, place, self)?,

@@ -11,18 +11,18 @@ use harness_model::variant::Variant;
 use harness_model::world::{Protocols, State};
 use stateright::Model as _;
 
+/// The largest would take minutes without optimisation.
+fn is_in_time(setting: &Setting) -> bool {
+    !cfg!(debug_assertions)
+        || (setting.submitters.len() + setting.keepers.len() == 2 && setting.budget.crashes == 0)
+}
+
 #[test]
 fn every_property_holds_in_every_state() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    // The largest would take minutes without optimisation.
-    let is_in_time = |setting: &Setting| {
-        !cfg!(debug_assertions)
-            || (setting.submitters.len() + setting.keepers.len() == 2
-                && setting.budget.crashes == 0)
-    };
-    for setting in quick().into_iter().filter(|one| is_in_time(one)) {
+    for setting in quick().into_iter().filter(is_in_time) {
         let found = check(&setting, Variant::Sound, Order::Breadth, threads);
-        assert!(found.states > 500, "{}: only {} states", setting.name, found.states);
+        assert!(found.states > 400, "{}: only {} states", setting.name, found.states);
         if let Some(violation) = found.violations.first() {
             panic!("{}: {} does not hold\n{}", setting.name, violation.property, violation.story);
         }
@@ -32,23 +32,25 @@ fn every_property_holds_in_every_state() {
 /// That few moments of a read are told apart hides nothing: neither a state of the cluster, nor what is on its way in it, nor
 /// what receipts say. Of the broken protocol too, which must be found out.
 #[test]
-fn reads_that_are_answered_together_hide_nothing() {
+fn reads_that_are_answered_late_hide_nothing() {
     let settings = quick();
     let chosen = settings.iter().filter(|setting| {
         [
-            "two submitters, a foreign hand",
-            "a submitter, two pruners",
+            "two submitters, a foreign hand, a no",
+            "a submitter, two pruners, a sweep",
             "a submitter, a release, a pruner",
+            "two submitters, two losses",
+            "a submitter, a release of what a queue stops",
         ]
-        .iter()
-        .any(|name| setting.name.starts_with(name))
+        .contains(&setting.name)
+            && is_in_time(setting)
     });
     for setting in chosen {
         for variant in [Variant::Sound, Variant::RecordFirst, Variant::BlindRetry] {
             let all = |reads| outward(&Protocols { setting: setting.clone(), variant, reads });
-            let (together, one_by_one) = (all(Reads::Together), all(Reads::OneByOne));
-            assert!(one_by_one.len() > 10, "only {}", one_by_one.len());
-            assert_eq!(together, one_by_one, "{}, {variant:?}", setting.name);
+            let (late, at_any_time) = (all(Reads::Late), all(Reads::AtAnyTime));
+            assert!(at_any_time.len() > 10, "only {}", at_any_time.len());
+            assert_eq!(late, at_any_time, "{}, {variant:?}", setting.name);
         }
     }
 }
@@ -59,8 +61,8 @@ fn outward(model: &Protocols) -> BTreeSet<u64> {
     let (mut seen, mut outward) = (BTreeSet::new(), BTreeSet::new());
     while let Some(state) = open.pop() {
         if seen.insert(hash(&state)) {
-            let State { cluster, in_flight, left, untrue, needless_no, .. } = &state;
-            outward.insert(hash(&(cluster, in_flight, left, untrue, needless_no)));
+            let State { cluster, in_flight, untrue, needless_no, .. } = &state;
+            outward.insert(hash(&(cluster, in_flight, untrue, needless_no)));
             let mut steps = Vec::new();
             model.actions(&state, &mut steps);
             open.extend(steps.into_iter().filter_map(|step| model.next_state(&state, step)));
