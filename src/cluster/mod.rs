@@ -22,6 +22,7 @@ pub mod headers;
 mod http;
 mod lean;
 pub mod outcome;
+pub mod pages;
 mod process;
 mod proxy;
 pub mod request;

@@ -10,6 +10,7 @@ use super::facts::{
     Suspension,
 };
 use super::protocol::Request;
+use crate::cluster::pages::continuation;
 use crate::cluster::{Outcome, Resource};
 use crate::execution::{Category, Reason, Step};
 use crate::render::compare;
@@ -66,11 +67,6 @@ fn list<T>(
         Outcome::Refused(status) => Reading::Refused(refusal(status)),
         Outcome::Unknown(unknown) => Reading::Unknown(doubt(&unknown)),
     }
-}
-
-/// The token with which the list goes on.
-pub fn continuation(list: &Value) -> Option<&str> {
-    list["metadata"]["continue"].as_str().filter(|token| !token.is_empty())
 }
 
 fn review(outcome: Outcome) -> Reading<String> {

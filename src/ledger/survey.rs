@@ -14,15 +14,13 @@ use super::observe;
 use super::protocol::{Command, Limits, keeps, unneeded};
 use super::receipt::LedgerReceipt;
 use crate::clock::Clock;
-use crate::cluster::{Outcome, Resource};
+use crate::cluster::Resource;
+use crate::cluster::pages::{Pages, Turn};
 use crate::render::names::{MANAGED_BY, RESULT_IDENTITY};
 use crate::submit::Api;
 
 /// Never less: far longer than any `submit` lives.
 pub const LEAST_RETENTION: Duration = Duration::from_hours(1);
-
-/// So many objects of a list are read at once; a page of Jobs is about 1 MiB.
-const PAGE: u32 = 100;
 
 /// So many times a page is asked for, and a list that expired begun again.
 const TRIES: u32 = 5;
@@ -121,35 +119,26 @@ fn list(
     take: &mut dyn FnMut(&Value),
 ) -> Result<(), String> {
     let selector = format!("{MANAGED_BY}=harness,{RESULT_IDENTITY}");
-    let mut token: Option<String> = None;
+    let mut pages = Pages::new(resource, &selector);
     let mut failures = 0;
-    loop {
-        let request = api.requests().list(resource, &selector, PAGE, token.as_deref());
+    while let Some(request) = pages.request(api.requests()) {
         let outcome = api.send(&request);
         if let Some(date) = outcome.date() {
             dates.earliest = Some(dates.earliest.map_or(date, |earliest| earliest.min(date)));
         }
-        let (why, wait) = match outcome {
-            Outcome::Done(answer) => {
-                answer.body["items"].as_array().into_iter().flatten().for_each(&mut *take);
-                match observe::continuation(&answer.body) {
-                    None => return Ok(()),
-                    Some(next) => token = Some(next.to_owned()),
-                }
+        let (why, wait) = match pages.hear(outcome) {
+            Turn::Page { items, .. } => {
+                items.iter().for_each(&mut *take);
                 continue;
             }
-            // The token has expired. What was taken stays right: facts are looked at again before anything goes.
-            Outcome::Refused(status) if status.code == 410 => {
-                token = None;
-                (status.to_string(), None)
-            }
-            Outcome::Refused(status) if status.code == 429 => {
-                (status.to_string(), status.retry_after)
-            }
-            Outcome::Refused(status) => {
+            Turn::Halved => continue,
+            // What was taken stays right: facts are looked at again before anything goes.
+            Turn::Forgotten(status) => (status.to_string(), None),
+            Turn::Refused(status) if status.code == 429 => (status.to_string(), status.retry_after),
+            Turn::Refused(status) => {
                 return Err(format!("listing {}: {status}", resource.plural()));
             }
-            Outcome::Unknown(unknown) => (unknown.to_string(), unknown.retry_after),
+            Turn::Unknown(unknown) => (unknown.to_string(), unknown.retry_after),
         };
         failures += 1;
         if failures >= TRIES {
@@ -157,6 +146,7 @@ fn list(
         }
         clock.sleep(wait.unwrap_or(Duration::from_millis(200 << failures)));
     }
+    Ok(())
 }
 
 /// Does every task, at most `jobs` at a time; `done` hears of each receipt as it comes.

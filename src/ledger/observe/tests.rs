@@ -78,15 +78,6 @@ fn somebody_without_a_name_is_nobody() {
 }
 
 #[test]
-fn a_list_goes_on_while_it_has_a_token() {
-    let list = |metadata: Value| json!({"items": [], "metadata": metadata});
-    assert_eq!(continuation(&list(json!({"continue": "more"}))), Some("more"));
-    for last in [json!({}), json!({"continue": ""}), json!({"continue": null})] {
-        assert_eq!(continuation(&list(last)), None);
-    }
-}
-
-#[test]
 fn what_names_a_job_is_read() {
     let live = json!({"metadata": {"name": "job", "uid": "u", "resourceVersion": "7"}});
     let fact = job(&live);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::json;
 
 use super::*;
-use crate::cluster::{Answer, Request, Requests, Status};
+use crate::cluster::{Answer, Outcome, Request, Requests, Status, Unknown, Why};
 
 /// Answers one after the other; keeps the tokens that it is asked with, and the waits in between.
 struct Script {
@@ -88,6 +88,20 @@ fn page_follows_page_and_one_that_is_forgotten_begins_anew() {
     let asked = [None, Some("one"), Some("one"), Some("one"), Some("two"), None, Some("three")];
     assert_eq!(*script.tokens.lock().unwrap(), asked.map(|token| token.map(str::to_owned)));
     assert_eq!(script.waits(), [7000, 800, 1600]);
+}
+
+/// A hundred Secrets may be more than one answer may be long.
+#[test]
+fn a_page_that_is_too_long_is_asked_for_in_halves() {
+    let too_large = Unknown { why: Why::TooLarge { limit: 1 }, retry_after: None, date: None };
+    let script = Script::of(vec![
+        page(&["a"], "one"),
+        Outcome::Unknown(too_large.clone()),
+        Outcome::Unknown(too_large),
+        page(&["b"], ""),
+    ]);
+    assert_eq!(script.list().unwrap(), ["a", "b"]);
+    assert_eq!(script.waits(), [0_u128; 0]);
 }
 
 #[test]
