@@ -289,6 +289,8 @@ mod tests {
             ("ex-bkt.s3.eusc-de-east-1.amazonaws.eu/", "s3 aws-eusc ex-bkt k"),
             ("ex-bkt.s3.us-iso-east-1.c2s.ic.gov/", "s3 aws-iso ex-bkt k"),
             ("s3.us-isob-east-1.sc2s.sgov.gov/ex-bkt/", "s3 aws-iso-b ex-bkt k"),
+            ("ex-bkt.s3.us-isof-south-1.csp.hci.ic.gov/", "s3 aws-iso-f ex-bkt k"),
+            ("ex-bkt.s3.eu-isoe-west-1.cloud.adc-e.uk/", "s3 aws-iso-e ex-bkt k"),
             ("my.bucket.s3.us-east-1.amazonaws.com/", "s3 aws my.bucket k"),
             ("s3.us-east-1.amazonaws.com/my.bucket/", "s3 aws my.bucket k"),
             ("s3.s3.us-east-1.amazonaws.com/", "s3 aws s3 k"),
@@ -320,6 +322,8 @@ mod tests {
             "ap-111122223333.op-01ac5d28a6a232904.s3-outposts.us-west-2.amazonaws.com",
             "loadbalancer-1.us-west-2.elb.amazonaws.com",
             "s3-proxy-1.us-west-2.elb.amazonaws.com",
+            "s3-proxy-1.elb.amazonaws.com",
+            "s3-proxy-1.service.us-west-2.amazonaws.com",
         ] {
             assert_eq!(
                 identity(&format!("https://{host}/k")),
@@ -337,6 +341,8 @@ mod tests {
         for (rest, code) in [
             ("ex-bkt.s3-website-us-west-2.amazonaws.com/k", "url-host-form"),
             ("ex-bkt.s3-website.us-west-2.amazonaws.com/k", "url-host-form"),
+            ("ex-bkt.s3-website.dualstack.us-west-2.amazonaws.com/k", "url-host-form"),
+            ("ex-bkt.s3-website.us-west-2.dualstack.amazonaws.com/k", "url-host-form"),
             ("fn-1.s3-object-lambda.us-west-2.amazonaws.com/k", "url-host-form"),
             ("1.s3-control.us-west-2.amazonaws.com/k", "url-host-form"),
             ("ap-1.s3-accesspoint.west.amazonaws.com/k", "url-host-form"),

@@ -69,6 +69,8 @@ mod tests {
             ("digitaloceanspaces.com/ex-bkt/k", ""),
             ("a.b.nyc3.digitaloceanspaces.com/k", "url-host-form"),
             ("nyc3.cdn.digitaloceanspaces.com/ex-bkt/k", "url-host-form"),
+            ("newyork.digitaloceanspaces.com/ex-bkt/k", "url-host-form"),
+            ("ex-bkt.newyork.digitaloceanspaces.com/k", "url-host-form"),
             ("nyc3.digitaloceanspaces.com/ex-bkt", "url-key"),
             ("ex-bkt.nyc3.digitaloceanspaces.com:8443/k", "url-port"),
         ] {
