@@ -1,7 +1,10 @@
 //! The properties, and a run of the checker.
 
+use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use stateright::report::{ReportData, ReportDiscovery, Reporter};
 use stateright::{Checker, HasDiscoveries, Model as _, Path, Property};
 
 use crate::converge::converges;
@@ -68,27 +71,70 @@ pub enum Order {
 
 /// Visits every state of the setting, until a property is found not to hold.
 pub fn check(setting: &Setting, variant: Variant, order: Order, threads: usize) -> Found {
-    check_until(HasDiscoveries::AnyFailures, setting, variant, order, threads)
+    let until = HasDiscoveries::AnyFailures;
+    Check { setting, variant, order, threads, until, tells: false }.run()
 }
 
-/// The same, until it is found what is looked for.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it measures itself, and no decision depends on that"
-)]
-pub fn check_until(
-    found_enough: HasDiscoveries,
-    setting: &Setting,
-    variant: Variant,
-    order: Order,
-    threads: usize,
-) -> Found {
-    let begun = Instant::now();
-    let model = Protocols::new(setting.clone(), variant);
-    let checker = model.checker().threads(threads).finish_when(found_enough);
-    match order {
-        Order::Breadth => found(&checker.spawn_bfs().join(), begun),
-        Order::Depth => found(&checker.spawn_dfs().join(), begun),
+/// What is checked, and how.
+#[derive(Debug)]
+pub struct Check<'a> {
+    /// The setting.
+    pub setting: &'a Setting,
+    /// The protocol as it is or broken.
+    pub variant: Variant,
+    /// The order of the states.
+    pub order: Order,
+    /// How many threads visit them.
+    pub threads: usize,
+    /// What is enough to be found.
+    pub until: HasDiscoveries,
+    /// Whether standard error is told how far it is, twice a minute.
+    pub tells: bool,
+}
+
+impl Check<'_> {
+    /// Visits every state, until enough is found.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it measures itself, and no decision depends on that"
+    )]
+    pub fn run(self) -> Found {
+        let begun = Instant::now();
+        let model = Protocols::new(self.setting.clone(), self.variant);
+        let checker = model.checker().threads(self.threads).finish_when(self.until);
+        match self.order {
+            Order::Breadth => found(&ended(checker.spawn_bfs(), self.tells), begun),
+            Order::Depth => found(&ended(checker.spawn_dfs(), self.tells), begun),
+        }
+    }
+}
+
+fn ended<C: Checker<Protocols> + Send + Sync>(checker: C, tells: bool) -> C {
+    if tells { checker.join_and_report(&mut Progress) } else { checker.join() }
+}
+
+/// Tells how far it is.
+struct Progress;
+
+impl Reporter<Protocols> for Progress {
+    fn report_checking(&mut self, data: ReportData) {
+        let ReportData { unique_states, max_depth, duration, .. } = data;
+        let seconds = duration.as_secs();
+        let _ = writeln!(
+            std::io::stderr(),
+            "{unique_states:>9} states so far, depth {max_depth:>3}, {seconds:>6} s"
+        );
+    }
+
+    fn report_discoveries(
+        &mut self,
+        _: &Protocols,
+        _: BTreeMap<&'static str, ReportDiscovery<Protocols>>,
+    ) {
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::from_secs(30)
     }
 }
 

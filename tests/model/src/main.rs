@@ -5,9 +5,10 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use harness_model::check::{Order, check};
+use harness_model::check::{Check, Order};
 use harness_model::setting::{Setting, deep, named, quick};
 use harness_model::variant::Variant;
+use stateright::HasDiscoveries;
 
 const USAGE: &str = "usage: harness-model [--deep | --only NAME]";
 
@@ -31,7 +32,10 @@ fn main() -> ExitCode {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut is_well = true;
     for setting in settings {
-        let found = check(&setting, Variant::Sound, order, threads);
+        let until = HasDiscoveries::AnyFailures;
+        let (setting, variant) = (&setting, Variant::Sound);
+        let tells = order == Order::Depth;
+        let found = Check { setting, variant, order, threads, until, tells }.run();
         let seconds = found.took.as_secs_f64();
         let _ = writeln!(
             out,

@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use harness_model::check::{
-    CONVERGES, NOTHING_OF_OTHERS, ONE_JOB, Order, TRUE_RECEIPTS, check, check_until,
+    CONVERGES, Check, NOTHING_OF_OTHERS, ONE_JOB, Order, TRUE_RECEIPTS, check,
 };
 use harness_model::keeper::Task::{Prune, Release, Sweep};
 use harness_model::setting::{Budget, Setting};
@@ -31,7 +31,8 @@ fn is_found(variant: Variant, setting: &Setting, properties: &[&'static str]) {
     assert!(found.violations.is_empty(), "{variant:?}: the setting itself: {:?}", found.violations);
     // A broken protocol may break more than one; it is the one that the rule is there for that must be found.
     let until = HasDiscoveries::AnyOf(properties.iter().copied().collect());
-    let found = check_until(until, setting, variant, Order::Breadth, threads);
+    let found =
+        Check { setting, variant, order: Order::Breadth, threads, until, tells: false }.run();
     assert!(
         found.violations.iter().any(|violation| properties.contains(&violation.property)),
         "{variant:?} is not found in {} states: {:?}",
