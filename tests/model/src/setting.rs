@@ -171,7 +171,18 @@ pub fn quick() -> Vec<Setting> {
             &[Sweep],
             Budget { losses: 1, hands: 1, ..aged },
         ),
-        Setting::new("three submitters, a pruner", &["a", "a", "b"], &[Prune], aged),
+        Setting::new(
+            "three submitters, a pruner, a loss",
+            &["a", "a", "b"],
+            &[Prune],
+            Budget { losses: 1, ..aged },
+        ),
+        Setting::new(
+            "three submitters, a pruner, a crash",
+            &["a", "a", "b"],
+            &[Prune],
+            Budget { crashes: 1, ..aged },
+        ),
         Setting::new(
             "three submitters, a loss",
             &["a", "a", "b"],
@@ -197,10 +208,22 @@ pub fn deep() -> Vec<Setting> {
             most,
         ),
         Setting::new(
-            "three submitters, a pruner, two losses, two crashes",
+            "three submitters, a pruner, two losses",
             &["a", "a", "b"],
             &[Prune],
-            most,
+            Budget { crashes: 0, ..most },
+        ),
+        Setting::new(
+            "three submitters, a pruner, two crashes",
+            &["a", "a", "b"],
+            &[Prune],
+            Budget { losses: 0, ..most },
+        ),
+        Setting::new(
+            "three submitters, a pruner, a loss, a crash",
+            &["a", "a", "b"],
+            &[Prune],
+            Budget { losses: 1, crashes: 1, ..most },
         ),
         Setting::new(
             "two submitters, a pruner, a sweep, two losses, a crash, a hand, a no",

@@ -148,6 +148,7 @@ mod tests {
             "ap-01-45ee7945007a2f0bcb595f63e2215cxxxx-ossalias.oss-cn-hangzhou",
             "ex-bkt.cb-f8z7yvzgwfkl9q0h.cn-heyuan.oss-cloudbox",
             "gateway.cn-hangzhou.slb",
+            "gateway",
             "gateway.slb",
         ] {
             let url = format!("https://{host}.aliyuncs.com/k");

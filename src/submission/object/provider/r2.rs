@@ -83,6 +83,8 @@ mod tests {
         assert!(identity("https://pub-0123456789abcdef.r2.dev/k").starts_with("opaque "));
         for (rest, code) in [
             ("short.r2.cloudflarestorage.com/ex-bkt/k", "url-host-form"),
+            ("abc123.r2.cloudflarestorage.com/ex-bkt/k", "url-host-form"),
+            ("0123456789abcdefghijklmnopqrstuv.r2.cloudflarestorage.com/ex-bkt/k", "url-host-form"),
             ("ex-bkt.short.r2.cloudflarestorage.com/k", "url-host-form"),
             ("ex-bkt.short.eu.r2.cloudflarestorage.com/k", "url-host-form"),
             ("0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com/ex-bkt", "url-key"),
