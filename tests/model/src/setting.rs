@@ -85,7 +85,12 @@ pub fn named(name: &str) -> Option<Setting> {
 
 /// What continuous integration checks.
 pub fn quick() -> Vec<Setting> {
-    use Task::{Cancel, Prune, Release, Sweep};
+    [from_nothing(), standing()].concat()
+}
+
+/// Of a namespace that holds nothing at first.
+fn from_nothing() -> Vec<Setting> {
+    use Task::{Prune, Sweep};
     let none = Budget::default();
     let aged = Budget { late: 1, retentions: 1, ..none };
     vec![
@@ -115,6 +120,39 @@ pub fn quick() -> Vec<Setting> {
             Budget { losses: 2, crashes: 2, ..aged },
         ),
         Setting::new("a submitter, two pruners, a sweep", &["a"], &[Prune, Prune, Sweep], aged),
+        Setting::new(
+            "two submitters, a sweep, a loss, a foreign hand",
+            &["a", "b"],
+            &[Sweep],
+            Budget { losses: 1, hands: 1, ..aged },
+        ),
+        Setting::new(
+            "three submitters, a pruner, a loss",
+            &["a", "a", "b"],
+            &[Prune],
+            Budget { losses: 1, ..aged },
+        ),
+        Setting::new(
+            "three submitters, a pruner, a crash",
+            &["a", "a", "b"],
+            &[Prune],
+            Budget { crashes: 1, ..aged },
+        ),
+        Setting::new(
+            "three submitters, a loss",
+            &["a", "a", "b"],
+            &[],
+            Budget { losses: 1, ..none },
+        ),
+    ]
+}
+
+/// Of a Job that stands and that somebody wants to end.
+fn standing() -> Vec<Setting> {
+    use Task::{Cancel, Prune, Release};
+    let none = Budget::default();
+    let aged = Budget { late: 1, retentions: 1, ..none };
+    vec![
         Setting::new("a submitter, two releases", &["a"], &[Release, Release], none)
             .with_nodes()
             .standing(),
@@ -165,30 +203,6 @@ pub fn quick() -> Vec<Setting> {
         .with_nodes()
         .with_queue(true)
         .standing(),
-        Setting::new(
-            "two submitters, a sweep, a loss, a foreign hand",
-            &["a", "b"],
-            &[Sweep],
-            Budget { losses: 1, hands: 1, ..aged },
-        ),
-        Setting::new(
-            "three submitters, a pruner, a loss",
-            &["a", "a", "b"],
-            &[Prune],
-            Budget { losses: 1, ..aged },
-        ),
-        Setting::new(
-            "three submitters, a pruner, a crash",
-            &["a", "a", "b"],
-            &[Prune],
-            Budget { crashes: 1, ..aged },
-        ),
-        Setting::new(
-            "three submitters, a loss",
-            &["a", "a", "b"],
-            &[],
-            Budget { losses: 1, ..none },
-        ),
     ]
 }
 
