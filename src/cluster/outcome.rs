@@ -55,6 +55,16 @@ pub struct Answer {
     pub warnings: Vec<String>,
 }
 
+impl Answer {
+    /// The items of a list.
+    pub fn into_items(mut self) -> Vec<Value> {
+        match self.body["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        }
+    }
+}
+
 // The body may be a Secret.
 impl fmt::Debug for Answer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

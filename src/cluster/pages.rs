@@ -58,15 +58,11 @@ impl Pages {
     /// The answer to that.
     pub fn hear(&mut self, outcome: Outcome) -> Turn {
         match outcome {
-            Outcome::Done(mut answer) => {
+            Outcome::Done(answer) => {
                 let is_first = self.token.is_none();
                 self.token = continuation(&answer.body).map(str::to_owned);
                 self.is_over = self.token.is_none();
-                let items = match answer.body["items"].take() {
-                    Value::Array(items) => items,
-                    _ => Vec::new(),
-                };
-                Turn::Page { items, is_first }
+                Turn::Page { items: answer.into_items(), is_first }
             }
             Outcome::Refused(status) if status.code == 410 => {
                 self.token = None;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::derive::{Situation, derive};
 use super::report::{Basis, Phase, Status};
 use crate::clock::Clock;
-use crate::cluster::{self, Answer, Outcome, Request, Resource, Unknown};
+use crate::cluster::{self, Outcome, Request, Resource, Unknown};
 use crate::render::names::{QUEUE_LABEL, RESULT_IDENTITY};
 use crate::submit::Api;
 
@@ -171,7 +171,7 @@ impl Reader<'_> {
             Outcome::Unknown(unknown) => return Err(ReadError::Unknown(Box::new(unknown))),
         };
         let pods = match pods {
-            Outcome::Done(answer) => Some(items(answer)),
+            Outcome::Done(answer) => Some(answer.into_items()),
             Outcome::Refused(_) => None,
             // A Job that is over is believed without its pods, but an answer that is late may come yet.
             Outcome::Unknown(unknown) => return Err(ReadError::Unknown(Box::new(unknown))),
@@ -220,7 +220,7 @@ impl Reader<'_> {
     /// Events and what a queue says are hints: without them less is said.
     fn hints(&self, request: Request) -> Vec<Value> {
         match self.send(request) {
-            Outcome::Done(answer) => items(answer),
+            Outcome::Done(answer) => answer.into_items(),
             Outcome::Refused(_) | Outcome::Unknown(_) => Vec::new(),
         }
     }
@@ -228,14 +228,6 @@ impl Reader<'_> {
     fn send(&self, mut request: Request) -> Outcome {
         request.timeout = request.timeout.min(self.limit);
         self.api.send(&request)
-    }
-}
-
-/// The items of a list.
-pub(super) fn items(mut answer: Answer) -> Vec<Value> {
-    match answer.body["items"].take() {
-        Value::Array(items) => items,
-        _ => Vec::new(),
     }
 }
 

@@ -2,32 +2,18 @@
 
 use harness::submit::ending::{Conflict, Ending, Obstacle, Remark, SecretState};
 use harness::submit::facts::{
-    Doubt, Effect, Fact, JobFact, JobVerdict, Reading, Refusal, SecretFact, SecretVerdict,
+    Doubt, Effect, Fact, JobFact, JobVerdict, Reading, SecretFact, SecretVerdict,
 };
 use harness::submit::protocol::Request;
 
-use crate::told::{Told, doubt, job, looks, no, ours, secret};
-
-fn paths() -> Vec<String> {
-    vec!["data".to_owned()]
-}
-
-fn forbidden() -> Refusal {
-    no(403, "Forbidden")
-}
-
-fn too_many() -> Refusal {
-    no(429, "TooManyRequests")
-}
+use crate::told::{
+    Told, doubt, forbidden, job, looks, no, ours, paths, rehearsal, secret, secret_that_is,
+    too_many,
+};
 
 /// The answer to a create that may have been done.
 fn lost<T>() -> Effect<T> {
     Effect::Unknown(doubt(false))
-}
-
-/// The Secret as it was found, which is not as it was rendered.
-fn other(verdict: SecretVerdict) -> SecretFact {
-    SecretFact { verdict, ..secret() }
 }
 
 fn after_secret(effect: Effect<SecretFact>) -> Told {
@@ -54,10 +40,6 @@ fn job_read(effect: Effect<JobFact>, reading: Reading<JobFact>) -> Told {
     told.hears(vec![Fact::Job(reading)])
 }
 
-fn looks_anew(told: &Told) -> bool {
-    matches!(told.asks(), [Request::ReadNamespace, Request::ReadJob, Request::ReadSecret])
-}
-
 /// Everything is read again until nothing is tried any more, and then this is why.
 fn gives_up(mut told: Told) -> (String, bool) {
     while !told.has_ended() {
@@ -77,10 +59,10 @@ fn gives_up(mut told: Told) -> (String, bool) {
 
 #[test]
 fn a_secret_that_was_changed_on_its_way_gets_no_job() {
-    let end = after_secret(Effect::Done(other(SecretVerdict::Different(paths())))).end();
+    let end = after_secret(Effect::Done(secret_that_is(SecretVerdict::Different(paths())))).end();
     assert_eq!(end.ending, Ending::Refused(Obstacle::SecretAltered(paths())));
     assert_eq!(end.secret, SecretState::Created);
-    let end = after_secret(Effect::Done(other(SecretVerdict::Terminating))).end();
+    let end = after_secret(Effect::Done(secret_that_is(SecretVerdict::Terminating))).end();
     assert_eq!(end.ending, Ending::Conflict(Conflict::TerminatingSecret));
 }
 
@@ -95,7 +77,7 @@ fn a_secret_that_is_read_after_its_create_is_judged_as_one_that_was_there() {
             (SecretVerdict::Different(paths()), Conflict::ForeignSecret(None, paths())),
             (SecretVerdict::Terminating, Conflict::TerminatingSecret),
         ] {
-            let end = secret_read(effect.clone(), Reading::Present(other(verdict))).end();
+            let end = secret_read(effect.clone(), Reading::Present(secret_that_is(verdict))).end();
             assert_eq!(end.ending, Ending::Conflict(conflict));
         }
     }
@@ -110,7 +92,7 @@ fn a_secret_that_did_not_come_is_looked_for_from_the_beginning() {
         (Effect::Refused(too_many()), SecretState::Absent),
     ] {
         let told = secret_read(effect, Reading::Absent);
-        assert!(looks_anew(&told), "{:?}", told.asks());
+        assert!(told.looks_anew(), "{:?}", told.asks());
         // A Job of somebody else ends it, so that what is known of the Secret is told.
         let foreign = JobFact { mentions_our_secret: true, ..job(JobVerdict::Foreign(paths())) };
         let end = told.hears(looks("n", Reading::Present(foreign), Reading::Absent)).end();
@@ -132,7 +114,7 @@ fn a_secret_that_may_not_be_read_is_a_refusal_and_one_that_is_not_is_asked_for_a
     let end = secret_read(lost(), Reading::Refused(forbidden())).end();
     let request = "reading the Secret";
     assert_eq!(end.ending, Ending::Refused(Obstacle::Refusal { request, refusal: forbidden() }));
-    assert!(looks_anew(&secret_read(lost(), Reading::Refused(too_many()))));
+    assert!(secret_read(lost(), Reading::Refused(too_many())).looks_anew());
     let told = secret_read(lost(), Reading::Unknown(doubt(false)));
     assert!(matches!(told.asks(), [Request::ReadSecret]), "{:?}", told.asks());
 }
@@ -162,7 +144,7 @@ fn only_a_clean_no_says_that_there_is_no_job() {
         Effect::Unknown(doubt(true)),
         lost(),
     ] {
-        assert!(looks_anew(&refused(effect.clone())), "{effect:?}");
+        assert!(refused(effect.clone()).looks_anew(), "{effect:?}");
     }
 }
 
@@ -180,7 +162,7 @@ fn created_again(effect: Effect<JobFact>) -> Told {
 #[test]
 fn a_clean_no_after_a_lost_create_is_none() {
     let told = created_again(Effect::Refused(forbidden())).hears(vec![Fact::Job(Reading::Absent)]);
-    assert!(looks_anew(&told), "{:?}", told.asks());
+    assert!(told.looks_anew(), "{:?}", told.asks());
     let (why, may_run) = gives_up(told);
     assert!(may_run, "{why}");
     // A second one that certainly did not go out changes nothing in that.
@@ -231,12 +213,7 @@ fn loses_all(mut told: Told, secret_is_there: bool) -> Told {
             [Request::CreateJob(_)] => vec![Fact::JobCreate(lost())],
             [Request::ReadNamespace, ..] => looks("n", Reading::Absent, found()),
             [Request::ReadRecord, rehearsals @ ..] => {
-                let all = [
-                    Fact::Record(Reading::Absent),
-                    Fact::JobRehearsal(Effect::Done(job(JobVerdict::Same))),
-                    Fact::SecretRehearsal(Effect::Done(secret())),
-                ];
-                all.into_iter().take(1 + rehearsals.len()).collect()
+                rehearsal().into_iter().take(1 + rehearsals.len()).collect()
             }
             asked => panic!("{asked:?}"),
         };

@@ -2,11 +2,11 @@
 
 use harness::submit::ending::{Ending, Remark, SecretState};
 use harness::submit::facts::{
-    Doubt, Effect, Fact, JobFact, JobVerdict, Reading, RecordFact, SecretFact, SecretVerdict,
+    Doubt, Effect, Fact, JobFact, JobVerdict, Reading, RecordFact, SecretVerdict,
 };
 use harness::submit::protocol::Request;
 
-use crate::told::{Told, doubt, job, looks, no, secret};
+use crate::told::{Told, doubt, forbidden, job, looks, no, paths, record, secret, secret_that_is};
 
 fn foreign() -> JobFact {
     job(JobVerdict::Foreign(vec!["spec".to_owned()]))
@@ -49,14 +49,7 @@ fn lost_and_rehearsed(record: Reading<RecordFact>, job: Effect<JobFact>) -> Told
 /// What would say that there is no Job says only what was found: the create that was lost may still land.
 #[test]
 fn after_a_lost_create_nothing_denies_the_job() {
-    let paths = || vec!["data".to_owned()];
-    let secret_is = |verdict| Reading::Present(SecretFact { verdict, ..secret() });
-    let record = RecordFact {
-        differences: paths(),
-        outcome: "succeeded".to_owned(),
-        recorded_by: "a pruner".to_owned(),
-        recorded_at: "2026-06-01T00:00:00Z".to_owned(),
-    };
+    let secret_is = |verdict| Reading::Present(secret_that_is(verdict));
     let namespace_is_gone = vec![
         Fact::Namespace(Reading::Absent),
         Fact::Job(Reading::Absent),
@@ -64,7 +57,6 @@ fn after_a_lost_create_nothing_denies_the_job() {
     ];
     let different = secret_is(SecretVerdict::Different(paths()));
     let altered = Effect::Done(job(JobVerdict::Altered(paths())));
-    let forbidden = Effect::Refused(no(403, "Forbidden"));
     for (told, found) in [
         (lost().hears(namespace_is_gone), "the namespace was gone"),
         (lost().hears(looks("m", Reading::Absent, Reading::Absent)), "the namespace was made anew"),
@@ -77,7 +69,10 @@ fn after_a_lost_create_nothing_denies_the_job() {
             "the Secret was being deleted",
         ),
         (
-            lost_and_rehearsed(Reading::Present(record), Effect::Done(job(JobVerdict::Same))),
+            lost_and_rehearsed(
+                Reading::Present(record(paths())),
+                Effect::Done(job(JobVerdict::Same)),
+            ),
             "the record of another experiment was there",
         ),
         (
@@ -85,7 +80,8 @@ fn after_a_lost_create_nothing_denies_the_job() {
             "the cluster would have changed the Job or the Secret",
         ),
         (
-            lost_and_rehearsed(Reading::Absent, forbidden).hears(vec![Fact::Job(Reading::Absent)]),
+            lost_and_rehearsed(Reading::Absent, Effect::Refused(forbidden()))
+                .hears(vec![Fact::Job(Reading::Absent)]),
             "a rehearsal of the Job was refused with 403 Forbidden: no",
         ),
     ] {

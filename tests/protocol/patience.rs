@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use harness::submit::Limits;
 use harness::submit::ending::Ending;
-use harness::submit::facts::{Doubt, Effect, Fact, JobVerdict, Moment, Reading, Refusal};
+use harness::submit::facts::{Doubt, Effect, Fact, Moment, Reading, Refusal};
 use harness::submit::protocol::Request;
 use jiff::SignedDuration;
 
-use crate::told::{Told, doubt, job, looks, no, now, ours, secret};
+use crate::told::{Told, doubt, looks, no, now, ours, rehearsal, secret};
 
 /// So much later by the boot-time clock.
 fn later(duration: Duration) -> Moment {
@@ -58,14 +58,6 @@ fn no_wait_goes_beyond_the_time_of_a_call() {
     let answered = |at| Told::start().hears_at(unread(doubt(false)), &later(at));
     assert!(!answered(last).has_ended());
     assert!(answered(last + Duration::from_millis(1)).has_ended());
-}
-
-fn rehearsal() -> Vec<Fact> {
-    vec![
-        Fact::Record(Reading::Absent),
-        Fact::JobRehearsal(Effect::Done(job(JobVerdict::Same))),
-        Fact::SecretRehearsal(Effect::Done(secret())),
-    ]
 }
 
 /// The reads are made at the first moment, and the create would go out at the second.

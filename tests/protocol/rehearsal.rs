@@ -3,11 +3,11 @@
 
 use harness::submit::ending::{Conflict, Ending, Obstacle};
 use harness::submit::facts::{
-    Effect, Fact, JobFact, JobVerdict, Reading, RecordFact, SecretFact, SecretVerdict,
+    Effect, Fact, JobFact, JobVerdict, Reading, SecretFact, SecretVerdict,
 };
 use harness::submit::protocol::Request;
 
-use crate::told::{Told, doubt, job, looks, no, secret};
+use crate::told::{Told, doubt, job, looks, no, record, secret};
 
 fn rehearsed(job: Effect<JobFact>, secret: Effect<SecretFact>) -> Told {
     Told::start().hears(looks("n", Reading::Absent, Reading::Absent)).hears(vec![
@@ -81,12 +81,7 @@ fn a_no_is_the_end_only_while_no_job_stands() {
 #[test]
 fn a_record_that_came_since_is_ours_or_that_of_another() {
     for (differences, is_ours) in [(Vec::new(), true), (vec!["data".to_owned()], false)] {
-        let record = RecordFact {
-            differences,
-            outcome: "succeeded".to_owned(),
-            recorded_by: "a pruner".to_owned(),
-            recorded_at: "2026-06-01T00:00:00Z".to_owned(),
-        };
+        let record = record(differences);
         let ending = Told::start()
             .hears(looks("n", Reading::Absent, Reading::Absent))
             .hears(vec![

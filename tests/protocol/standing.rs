@@ -2,28 +2,13 @@
 
 use harness::submit::ending::{Conflict, Ending, Remark, SecretState};
 use harness::submit::facts::{
-    Effect, Fact, Finished, JobFact, JobVerdict, Reading, RecordFact, Refusal, SecretFact,
-    SecretVerdict,
+    Effect, Fact, Finished, JobFact, JobVerdict, Reading, RecordFact, SecretFact, SecretVerdict,
 };
 use harness::submit::protocol::Request;
 
-use crate::told::{Told, doubt, job, looks, no, ours, secret};
-
-fn paths() -> Vec<String> {
-    vec!["data".to_owned()]
-}
-
-fn other(verdict: SecretVerdict) -> SecretFact {
-    SecretFact { verdict, ..secret() }
-}
-
-fn too_many() -> Refusal {
-    no(429, "TooManyRequests")
-}
-
-fn forbidden() -> Refusal {
-    no(403, "Forbidden")
-}
+use crate::told::{
+    Told, doubt, forbidden, job, looks, no, ours, paths, record, secret, secret_that_is, too_many,
+};
 
 /// This Job stands, and this is its Secret.
 fn stands(job: JobFact, secret: Reading<SecretFact>) -> Told {
@@ -63,10 +48,6 @@ fn not_repaired(told: Told, why: &str) {
     stays(told, &[Remark::SecretNotRepaired(why.to_owned())]);
 }
 
-fn looks_anew(told: &Told) -> bool {
-    matches!(told.asks(), [Request::ReadNamespace, Request::ReadJob, Request::ReadSecret])
-}
-
 #[test]
 fn what_the_job_that_stands_is_to_us() {
     let cancelled = JobVerdict::Cancelled { at: "then".to_owned(), by: "them".to_owned() };
@@ -104,37 +85,32 @@ fn only_a_job_that_may_still_start_needs_its_secret() {
 
 #[test]
 fn a_secret_that_is_not_the_jobs_is_a_conflict() {
-    let end = stands(ours(), Reading::Present(other(SecretVerdict::Different(paths())))).end();
+    let end =
+        stands(ours(), Reading::Present(secret_that_is(SecretVerdict::Different(paths())))).end();
     assert_eq!(end.ending, Ending::Conflict(Conflict::ForeignSecret(Some(ours()), paths())));
-    let leaving = stands(ours(), Reading::Present(other(SecretVerdict::Terminating)));
+    let leaving = stands(ours(), Reading::Present(secret_that_is(SecretVerdict::Terminating)));
     assert!(matches!(leaving.asks(), [Request::ReadRecord]), "{:?}", leaving.asks());
 }
 
 #[test]
 fn a_secret_is_created_again_only_while_no_record_stands() {
-    let record = RecordFact {
-        differences: Vec::new(),
-        outcome: "succeeded".to_owned(),
-        recorded_by: "a pruner".to_owned(),
-        recorded_at: "2026-06-01T00:00:00Z".to_owned(),
-    };
-    stays(recorded(Reading::Present(record)), &[]);
+    stays(recorded(Reading::Present(record(Vec::new()))), &[]);
     not_repaired(
         recorded(Reading::Refused(forbidden())),
         "reading the record was refused with 403 Forbidden: no",
     );
-    assert!(looks_anew(&recorded(Reading::Refused(too_many()))));
-    assert!(looks_anew(&recorded(Reading::Unknown(doubt(false)))));
+    assert!(recorded(Reading::Refused(too_many())).looks_anew());
+    assert!(recorded(Reading::Unknown(doubt(false))).looks_anew());
 }
 
 #[test]
 fn a_secret_that_was_created_again_is_told() {
     let state = stays(repairs(Effect::Done(secret())), &[Remark::SecretRepaired]);
     assert_eq!(state, SecretState::Created);
-    let changed = repairs(Effect::Done(other(SecretVerdict::Different(paths())))).end();
+    let changed = repairs(Effect::Done(secret_that_is(SecretVerdict::Different(paths())))).end();
     assert_eq!(changed.ending, Ending::Conflict(Conflict::ForeignSecret(Some(ours()), paths())));
     not_repaired(
-        repairs(Effect::Done(other(SecretVerdict::Terminating))),
+        repairs(Effect::Done(secret_that_is(SecretVerdict::Terminating))),
         "the old one is still being deleted",
     );
 }
@@ -157,7 +133,7 @@ fn a_repair_whose_answer_left_something_open_is_read() {
         (Effect::Refused(no(409, "AlreadyExists")), Reading::Absent),
         (Effect::Refused(too_many()), Reading::Absent),
     ] {
-        assert!(looks_anew(&settles(effect.clone(), reading)), "{effect:?}");
+        assert!(settles(effect.clone(), reading).looks_anew(), "{effect:?}");
     }
     for reading in [Reading::Refused(too_many()), Reading::Unknown(doubt(false))] {
         let told = settles(lost(), reading);

@@ -6,8 +6,8 @@ use harness::submission::Problem;
 use harness::submit::Limits;
 use harness::submit::ending::Conclusion;
 use harness::submit::facts::{
-    Doubt, Effect, Fact, JobFact, JobVerdict, Moment, NamespaceFact, Reading, Refusal, SecretFact,
-    SecretVerdict,
+    Doubt, Effect, Fact, JobFact, JobVerdict, Moment, NamespaceFact, Reading, RecordFact, Refusal,
+    SecretFact, SecretVerdict,
 };
 use harness::submit::protocol::{Action, Protocol, Request, Terms};
 
@@ -77,11 +77,12 @@ impl Told {
 
     /// Up to the create of the Secret, in a namespace that holds nothing.
     pub(crate) fn may_create(self) -> Self {
-        self.hears(looks("n", Reading::Absent, Reading::Absent)).hears(vec![
-            Fact::Record(Reading::Absent),
-            Fact::JobRehearsal(Effect::Done(job(JobVerdict::Same))),
-            Fact::SecretRehearsal(Effect::Done(secret())),
-        ])
+        self.hears(looks("n", Reading::Absent, Reading::Absent)).hears(rehearsal())
+    }
+
+    /// Whether everything is read once more, from the first read on.
+    pub(crate) fn looks_anew(&self) -> bool {
+        matches!(self.asks(), [Request::ReadNamespace, Request::ReadJob, Request::ReadSecret])
     }
 
     pub(crate) fn asks(&self) -> &[Request] {
@@ -127,6 +128,25 @@ pub(crate) fn looks(
     vec![Fact::Namespace(Reading::Present(namespace)), Fact::Job(job), Fact::Secret(secret)]
 }
 
+/// A rehearsal of both, which goes well, beside no record.
+pub(crate) fn rehearsal() -> Vec<Fact> {
+    vec![
+        Fact::Record(Reading::Absent),
+        Fact::JobRehearsal(Effect::Done(job(JobVerdict::Same))),
+        Fact::SecretRehearsal(Effect::Done(secret())),
+    ]
+}
+
+/// The record of a pruned experiment, which differs from ours there.
+pub(crate) fn record(differences: Vec<String>) -> RecordFact {
+    RecordFact {
+        differences,
+        outcome: "succeeded".to_owned(),
+        recorded_by: "a pruner".to_owned(),
+        recorded_at: "2026-06-01T00:00:00Z".to_owned(),
+    }
+}
+
 pub(crate) fn job(verdict: JobVerdict) -> JobFact {
     JobFact {
         uid: "job".to_owned(),
@@ -141,6 +161,26 @@ pub(crate) fn job(verdict: JobVerdict) -> JobFact {
 
 pub(crate) fn secret() -> SecretFact {
     SecretFact { uid: "secret".to_owned(), verdict: SecretVerdict::Same }
+}
+
+/// The Secret as it was found, which is not as it was rendered.
+pub(crate) fn secret_that_is(verdict: SecretVerdict) -> SecretFact {
+    SecretFact { verdict, ..secret() }
+}
+
+/// Where something differs.
+pub(crate) fn paths() -> Vec<String> {
+    vec!["data".to_owned()]
+}
+
+/// A no that says no more tomorrow.
+pub(crate) fn forbidden() -> Refusal {
+    no(403, "Forbidden")
+}
+
+/// A no for now.
+pub(crate) fn too_many() -> Refusal {
+    no(429, "TooManyRequests")
 }
 
 /// An answer that never came.

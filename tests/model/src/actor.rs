@@ -1,6 +1,6 @@
 //! Whoever runs a command: the requests of its action, which are served in any order, and the facts that come back.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -9,6 +9,7 @@ use harness::submit::facts::{Moment, Refusal};
 use harness::{ledger, submit};
 use jiff::Timestamp;
 
+use crate::alike::fingerprint;
 use crate::cluster::{Age, Cluster, Run};
 use crate::keeper::Keeper;
 use crate::submitter::Submitter;
@@ -125,9 +126,8 @@ pub struct Shared {
 impl Shared {
     /// The actor as one that can be shared.
     pub fn new(actor: Actor) -> Self {
-        let mut hasher = DefaultHasher::new();
-        actor.hash(&mut hasher);
-        Self { actor: Arc::new(actor), hash: hasher.finish() }
+        let hash = fingerprint(&actor);
+        Self { actor: Arc::new(actor), hash }
     }
 
     /// The hash of the actor.

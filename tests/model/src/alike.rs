@@ -70,8 +70,9 @@ impl State {
     }
 }
 
-fn fingerprint(one: &InFlight) -> u64 {
+/// What stands for a value wherever only sameness counts.
+pub fn fingerprint(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    one.hash(&mut hasher);
+    value.hash(&mut hasher);
     hasher.finish()
 }

@@ -1,8 +1,8 @@
 //! What the API server holds, in a few fields, and what must never happen to it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use crate::alike::fingerprint;
 use crate::life::Job;
 
 /// A signature, and so the name of a Secret.
@@ -150,10 +150,8 @@ impl Cluster {
 
     /// A hash of all that reads are told of, and of the time.
     pub fn hash_of_what_is_shown(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
         let circumstances = (self.age, self.waits_for_nodes);
-        (&self.job, &self.secrets, self.record, self.promised, circumstances).hash(&mut hasher);
-        hasher.finish()
+        fingerprint(&(&self.job, &self.secrets, self.record, self.promised, circumstances))
     }
 
     /// What must never be, and is.

@@ -1,10 +1,10 @@
 //! The same command again, alone and undisturbed: from every state it must come to an end that helps.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 
 use crate::actor::Actor;
+use crate::alike::fingerprint;
 use crate::cluster::{Cluster, Run};
 use crate::keeper;
 use crate::submitter;
@@ -50,9 +50,7 @@ pub fn stuck(model: &Protocols, state: &State) -> Option<String> {
 static SEEN: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 fn key(model: &Protocols, state: &State) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (model.setting.name, model.variant, &state.cluster, &state.in_flight).hash(&mut hasher);
-    hasher.finish()
+    fingerprint(&(model.setting.name, model.variant, &state.cluster, &state.in_flight))
 }
 
 fn again(model: &Protocols, cluster: &Cluster) -> Option<String> {

@@ -10,7 +10,7 @@
 //! moments of a read only those are told apart between which its answer changes ([reads]).
 
 pub mod actor;
-mod alike;
+pub mod alike;
 pub mod check;
 pub mod cluster;
 pub mod converge;

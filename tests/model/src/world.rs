@@ -314,7 +314,6 @@ impl State {
             }
         }
         let kinds = actor.kinds();
-        let kinds = if actor.is_over() { &[] } else { kinds.as_slice() };
         for (place, kind) in kinds.iter().enumerate() {
             if self.may_arrive(kind.is_create, kind.is_blind, kind.decided) {
                 events.push(Event::Serve(who, place));
@@ -351,11 +350,13 @@ impl Event {
             | Self::Lose(who, _)
             | Self::Refuse(who, _)
             | Self::CrashSending(who) => Some(who),
-            // Nothing of what it reads before matters then.
-            Self::Crash(_) => None,
-            Self::Land(_) | Self::TakeSecret(_) | Self::TakeJob | Self::Nature(_) | Self::Age => {
-                None
-            }
+            // Of one that crashes before it sends anything, nothing that it read matters.
+            Self::Crash(_)
+            | Self::Land(_)
+            | Self::TakeSecret(_)
+            | Self::TakeJob
+            | Self::Nature(_)
+            | Self::Age => None,
         }
     }
 

@@ -2,8 +2,8 @@
 #![cfg(test)]
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher as _};
 
+use harness_model::alike::fingerprint;
 use harness_model::check::{Order, check};
 use harness_model::reads::Reads;
 use harness_model::setting::{Setting, quick};
@@ -60,21 +60,15 @@ fn outward(model: &Protocols) -> BTreeSet<u64> {
     let mut open = model.init_states();
     let (mut seen, mut outward) = (BTreeSet::new(), BTreeSet::new());
     while let Some(state) = open.pop() {
-        if seen.insert(hash(&state)) {
+        if seen.insert(fingerprint(&state)) {
             let State { cluster, in_flight, untrue, needless_no, .. } = &state;
-            outward.insert(hash(&(cluster, in_flight, untrue, needless_no)));
+            outward.insert(fingerprint(&(cluster, in_flight, untrue, needless_no)));
             let mut steps = Vec::new();
             model.actions(&state, &mut steps);
             open.extend(steps.into_iter().filter_map(|step| model.next_state(&state, step)));
         }
     }
     outward
-}
-
-fn hash(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// What the larger settings rest on, which are visited in the other order.
